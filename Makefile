@@ -2,10 +2,10 @@
 
 swift_files := Sources Clients Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser swift-client android-client openapi third-party conformance \
-	conformance-table camara-table certification-table guides limits configuration-reference configuration-schema manual \
-	deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz bench bench-peers \
-	redirect-costs instructions keyless scaling features nightly docs lint format clean
+.PHONY: help run build test embedding example-feature browser swift-client android-client openapi third-party \
+	conformance conformance-table camara-table certification-table guides limits configuration-reference \
+	configuration-schema manual deployment-check image-check tls-check soak chaos network-faults overload sanitizers \
+	fuzz bench bench-peers redirect-costs instructions keyless scaling features nightly docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,11 @@ test:  ## run all tests
 embedding:  ## build and run Examples/Embedding, a program with Latchkey and Hummingbird in one process
 	@scripts/setup
 	scripts/embedding
+
+example-feature:  ## build and run Examples/Feature, a server with a feature of another package alone
+	@scripts/setup
+	swift build --product latchkey-dev
+	scripts/example-feature
 
 browser:  ## test all pages in a real browser (shorter: BROWSER_FLAGS=--short); screenshots are in .build/screenshots
 	@scripts/setup --browser
@@ -172,7 +177,7 @@ features:  ## build the server without any feature and without each one, and sig
 
 nightly:  ## run what takes hours: all rows of all tests, fuzzing, load with faults, sanitizers, all figures
 	$(MAKE) test LATCHKEY_ALL_ROWS=1
-	$(MAKE) embedding features swift-client browser tls-check fuzz
+	$(MAKE) embedding example-feature features swift-client browser tls-check fuzz
 	$(MAKE) conformance deployment-check image-check soak chaos network-faults overload
 	$(MAKE) instructions INSTRUCTIONS_FLAGS=--check
 	$(MAKE) redirect-costs REDIRECT_FLAGS='--check 2.2'

@@ -23,8 +23,13 @@ let package = Package(
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "CarrierSimulator", targets: ["CarrierSimulator"]),
+        // With what features of other packages import.
         .library(
-            name: "LatchkeyService", targets: ["LatchkeyConfiguration", "LatchkeyFeatures", "LatchkeyService"]),
+            name: "LatchkeyService",
+            targets: [
+                "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures",
+                "LatchkeyService", "Observability", "Primitives", "Storage", "StorageModel",
+            ]),
         .library(name: "LatchkeyMetrics", targets: ["LatchkeyMetrics"]),
     ],
     // The features that a build can leave out: `swift build --disable-default-traits` makes the core alone.
@@ -176,12 +181,14 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
 
-        // What the commands of programs and of features use: the console, signals, the options of the configuration.
+        // The program of the server with any features, and what all commands use: the console, signals, the options of
+        // the configuration.
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "LatchkeyConfiguration", "LatchkeyService",
+                "CLatchkeySystem", "LatchkeyConfiguration", "LatchkeyService", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
 
         // Features, each of which is a trait. They know the core, and no other feature.
@@ -334,14 +341,7 @@ let package = Package(
                 "LatchkeyService", "Observability", .product(name: "CoreMetrics", package: "swift-metrics"),
             ]),
         // The program of the server, with the commands of operators and nothing for developers.
-        .executableTarget(
-            name: "latchkey",
-            dependencies: [
-                "CLatchkeySystem", "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyFeatures", "LatchkeyService",
-                "Primitives",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ]),
+        .executableTarget(name: "latchkey", dependencies: ["CommandLineSupport", "LatchkeyFeatures"]),
 
         // The service together with simulated carriers, for `latchkey-dev demo`.
         .target(

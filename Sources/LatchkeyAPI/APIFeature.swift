@@ -1,19 +1,24 @@
-package import HTTPServer
+public import HTTPServer
 package import Primitives
 package import SignIn
 
-/// What a feature adds to the API. `Feature` has defaults for a feature that adds nothing.
-package protocol APIFeature: Sendable {
+/// Routes, and their documentation.
+public protocol APIRoutes: Sendable {
     /// Its operations in the OpenAPI document: those routes that a client may use.
     static var operations: [APIOperation] { get }
 
     /// The schemas that its operations name, beside those of the core.
     static var schemas: KeyValuePairs<String, APISchema> { get }
 
+    /// Adds the routes. The wrapper around a handler, such as ``LatchkeyAPI/signedIn(_:)``, says who may call it; a
+    /// route without one is open to all.
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI)
+}
+
+/// What a feature adds to the API. `Feature` has defaults for a feature that adds nothing.
+package protocol APIFeature: APIRoutes {
     /// The patterns of its routes whose `GET` or `POST` begins a sign-in. They are refused first in an overload.
     static var startPaths: [String] { get }
-
-    func addRoutes(to router: inout Router, of api: LatchkeyAPI)
 
     /// Reads a sign-in at a group of servers; nil for a group of another kind.
     /// - Parameters:

@@ -4,11 +4,12 @@ package import Logging
 package import OpenIDConnect
 package import Primitives
 package import SignIn
+import StorageModel
 import Synchronization
 package import Tracing
 
 /// Latchkey over HTTP: its routes, and one form for all errors.
-package final class LatchkeyAPI: Sendable {
+public final class LatchkeyAPI: Sendable {
     package let useCases: UseCases
     let apiKeys: APIKeys
     let crossOrigin: CrossOrigin
@@ -230,6 +231,7 @@ package final class LatchkeyAPI: Sendable {
             return error
         case let error as SignInError: return APIError(error)
         case let error as HTTPError: return APIError(error)
+        case let error as StorageError: return APIError(SignInError(error))
         default:
             let type = "\(type(of: error))"
             accessLog.refusals.log(.error, "a handler failed", of: "a handler failed \(type)", to: accessLog.logger) {

@@ -1,27 +1,70 @@
 package import ArgumentParser
-package import HTTPServer
-package import LatchkeyAPI
+public import HTTPServer
+public import LatchkeyAPI
 public import LatchkeyConfiguration
-package import Logging
-package import Observability
+public import Logging
+public import Observability
 package import OpenIDConnect
 package import OutboundHTTP
-package import Primitives
+public import Primitives
 package import SignIn
-package import Storage
-package import StorageModel
+public import Storage
+public import StorageModel
 package import Tracing
 
-/// A subject that a build can leave out. It knows the core and no other feature; the core knows none.
+/// What every feature can have, also one of another package (`Examples/Feature`): settings, routes, tables, metrics, and
+/// work of its own.
 ///
 /// A feature implements what it uses: all but the initializer has a default.
-package protocol Feature: APIFeature {
+public protocol BasicFeature: APIRoutes {
+    /// Its keys.
     associatedtype Settings: FeatureSettings = NoSettings
 
     /// Nil if the settings leave it out: then it costs nothing.
     /// - Throws: ``LatchkeyStartError``.
     init?(_ settings: Settings, in context: FeatureContext) throws
 
+    /// Its tables, if it is of another package. Those of this package are migrations in `Schema`.
+    static var tables: [FeatureTable] { get }
+
+    /// Its metrics. If the settings leave the feature out (nil), they are described and have no values.
+    static func metrics(of feature: Self?) -> [any Metric]
+
+    /// The server listens.
+    func start()
+
+    /// Removes expired rows of its tables, until `limit` or a few more are removed. Called once a minute, and again
+    /// while it removes `limit`.
+    /// - Returns: Their number.
+    func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
+
+    /// The service has finished its requests and recorded its end in the audit log. The store is closed afterwards.
+    func shutdown() async
+}
+
+extension BasicFeature {
+    /// None.
+    public static var operations: [APIOperation] { [] }
+    /// None.
+    public static var schemas: KeyValuePairs<String, APISchema> { [:] }
+    /// None.
+    public static var tables: [FeatureTable] { [] }
+    /// None.
+    public static func metrics(of feature: Self?) -> [any Metric] { [] }
+    /// Adds none.
+    public func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
+    /// Does nothing.
+    public func start() {}
+    /// Removes nothing.
+    public func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int { 0 }
+    /// Does nothing.
+    public func shutdown() async {}
+}
+
+/// A subject that a build of this package can leave out. It knows the core and no other feature; the core knows none.
+///
+/// It has also the seams of the core's own subjects, whose types only this package knows.
+package protocol Feature: BasicFeature, APIFeature {
     static var commands: [any ParsableCommand.Type] { get }
 
     /// Its commands beneath one of the core's.
@@ -49,9 +92,6 @@ package protocol Feature: APIFeature {
     func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)?
-
-    /// Its metrics. If the settings leave the feature out (nil), they are described and have no values.
-    static func metrics(of feature: Self?) -> [any Metric]
 
     /// The rules of providers by which sign-ins keep what it reads. One that no feature names is off.
     var keepingRules: [WritableKeyPath<ServerRules, Bool>] { get }
@@ -86,26 +126,13 @@ package protocol Feature: APIFeature {
     /// - Parameter service: Held weakly, if at all: it holds its features.
     func attach(to service: LatchkeyService)
 
-    func start()
-
-    /// Removes expired rows of its tables, until `limit` or a few more are removed. Called once a minute, and again
-    /// while it removes `limit`.
-    /// - Returns: Their number.
-    func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
-
     /// Whether it removes the expired events of the audit log, by ``purge(at:limit:)``. If no feature does, they are
     /// removed by their age.
     var removesAuditEvents: Bool { get }
-
-    /// The service has finished its requests and recorded its end in the audit log. The store is closed afterwards.
-    func shutdown() async
 }
 
 extension Feature {
-    package static var operations: [APIOperation] { [] }
-    package static var schemas: KeyValuePairs<String, APISchema> { [:] }
     package static var startPaths: [String] { [] }
-    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
     package func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
         device: String?
@@ -124,7 +151,6 @@ extension Feature {
     ) -> ClientMetadataMembers { [] }
     package static var part: LatchkeyConfiguration.Settings.Part? { nil }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
-    package static func metrics(of feature: Self?) -> [any Metric] { [] }
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? { nil }
@@ -140,10 +166,7 @@ extension Feature {
         of failure: SignInReport, at time: Timestamp
     ) async throws(StorageError) -> FailureExplanation? { nil }
     package func attach(to service: LatchkeyService) {}
-    package func start() {}
-    package func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int { 0 }
     package var removesAuditEvents: Bool { false }
-    package func shutdown() async {}
 
     /// With its metrics among those of the service.
     static func make(in context: FeatureContext) throws -> (any Feature)? {
@@ -153,6 +176,27 @@ extension Feature {
     }
 
     fileprivate static var settings: any FeatureSettings.Type { Settings.self }
+}
+
+/// A feature of another package, in the list of those of this one.
+private struct ForeignFeature<Foreign: BasicFeature>: Feature {
+    private let foreign: Foreign
+
+    init?(_ settings: Foreign.Settings, in context: FeatureContext) throws {
+        guard let foreign = try Foreign(settings, in: context) else { return nil }
+        self.foreign = foreign
+    }
+
+    static var operations: [APIOperation] { Foreign.operations }
+    static var schemas: KeyValuePairs<String, APISchema> { Foreign.schemas }
+    static var tables: [FeatureTable] { Foreign.tables }
+    static func metrics(of feature: Self?) -> [any Metric] { Foreign.metrics(of: feature?.foreign) }
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI) { foreign.addRoutes(to: &router, of: api) }
+    func start() { foreign.start() }
+    func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        try await foreign.purge(at: now, limit: limit)
+    }
+    func shutdown() async { await foreign.shutdown() }
 }
 
 /// Members of a client's registration at its provider (OpenID Connect Dynamic Client Registration 1.0 section 2); nil
@@ -175,14 +219,18 @@ package struct FailureExplanation: Sendable {
     }
 }
 
-package struct FeatureContext: Sendable {
-    package let configuration: Configuration
+/// What a feature is made of, beside its settings.
+public struct FeatureContext: Sendable {
+    /// All settings.
+    public let configuration: Configuration
     /// For the feature's own statements, with ``SQLStore/writes`` and ``SQLStore/reads``.
-    package let store: SQLStore
+    public let store: SQLStore
     package let metrics: MetricsRegistry
-    package let clock: WallClock
+    /// The time of day.
+    public let clock: WallClock
     package let uptime: Uptime
-    package let logger: Logger
+    /// The log of the service.
+    public let logger: Logger
 
     /// The feature's own HTTP client, whose requests take no connection from the requests to providers.
     /// - Parameter change: Changes the settings of `outbound`, with which it begins.
@@ -203,7 +251,14 @@ public struct FeatureList: Sendable {
     /// The core alone.
     public static let none = FeatureList([])
 
-    package func adding(_ others: any Feature.Type...) -> FeatureList { FeatureList(features + others) }
+    /// With further features, which may be of other packages.
+    public func adding(_ others: any BasicFeature.Type...) -> FeatureList {
+        FeatureList(features + others.map { $0 as? any Feature.Type ?? Self.foreign($0) })
+    }
+
+    private static func foreign<Foreign: BasicFeature>(_: Foreign.Type) -> any Feature.Type {
+        ForeignFeature<Foreign>.self
+    }
 
     package var commands: [any ParsableCommand.Type] { features.flatMap { $0.commands } }
 
@@ -215,14 +270,18 @@ public struct FeatureList: Sendable {
     /// The database of the settings: an SQLite file, or one on the engine of a feature.
     /// - Throws: `unavailable` if no feature has the engine.
     package func database(_ settings: Configuration.Database) throws(StorageError) -> any DatabaseLocation {
-        if let file = settings.file { return file }
-        for feature in features {
-            if let database = feature.database(settings) { return database }
+        let found = settings.file ?? features.lazy.compactMap { $0.database(settings) }.first
+        guard var database = found else {
+            throw StorageError(
+                .unavailable,
+                reason: "this build has no PostgreSQL; name an SQLite file, or build with the trait PostgreSQL")
         }
-        throw StorageError(
-            .unavailable,
-            reason: "this build has no PostgreSQL; name an SQLite file, or build with the trait PostgreSQL")
+        database.featureTables = tables
+        return database
     }
+
+    /// The tables of features that are in other packages.
+    package var tables: [FeatureTable] { features.flatMap { $0.tables } }
 
     /// The keys of the core and of the features.
     public var settings: Settings {

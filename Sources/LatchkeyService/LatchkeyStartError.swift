@@ -17,7 +17,8 @@ public struct LatchkeyStartError: Error, Sendable, Hashable, CustomStringConvert
     /// One line for the administrator.
     public let description: String
 
-    package init(_ code: Code, _ description: String) {
+    /// An error of the service, or of a feature.
+    public init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }

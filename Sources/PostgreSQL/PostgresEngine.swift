@@ -86,6 +86,7 @@ package struct PostgresConfiguration: Sendable {
     package var maximumWaiting = 4_096
     /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
     package var maximumWait = Duration.seconds(5)
+    package var featureTables: [FeatureTable] = []
 }
 
 extension PostgresConfiguration: DatabaseLocation {

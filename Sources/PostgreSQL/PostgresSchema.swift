@@ -3,7 +3,7 @@ import StorageModel
 
 /// The tables on PostgreSQL: the same migrations under the same names as on SQLite (``Schema``).
 enum PostgresSchema {
-    /// Runs the missing migrations in one transaction. Processes that start together run them one after the other, and
+    /// Runs the missing migrations and makes the missing tables of features, in one transaction. Processes that start together run them one after the other, and
     /// later ones find nothing to do. Servers of the version before keep running: if the migration and their
     /// transactions wait for each other's locks, and the server undoes the migration, it is tried again.
     static func bringUpToDate(
@@ -11,9 +11,11 @@ enum PostgresSchema {
     ) throws(StorageError) {
         try withConnection(configuration) { connection in
             var collisions = 0
-            while try !missing(connection, of: migrations).isEmpty {
+            while try !missing(connection, of: migrations).isEmpty
+                || !missing(configuration.featureTables, connection).isEmpty
+            {
                 do {
-                    return try migrate(connection, with: migrations)
+                    return try migrate(connection, with: migrations, configuration.featureTables)
                 } catch let error as PostgresError where error.isCollision && collisions < 20 {
                     collisions += 1
                     connection.rollBack()
@@ -22,7 +24,9 @@ enum PostgresSchema {
         }
     }
 
-    private static func migrate(_ connection: PostgresConnection, with migrations: [Migration]) throws {
+    private static func migrate(
+        _ connection: PostgresConnection, with migrations: [Migration], _ tables: [FeatureTable]
+    ) throws {
         try connection.script("BEGIN")
         // The letters of "Latchkey".
         _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
@@ -37,6 +41,9 @@ enum PostgresSchema {
             for sql in migration.postgresStatements { try connection.script(sql) }
             _ = try connection.run(
                 "INSERT INTO latchkey_migrations (name) VALUES (?)", PostgresParameters(migration.name))
+        }
+        for table in try missing(tables, connection) {
+            try connection.script(PostgresStatementText.translate(schema: table.statements))
         }
         guard try connection.commit() else {
             throw StorageError(.unavailable, reason: "the server rolled the migration of the tables back")
@@ -77,6 +84,10 @@ enum PostgresSchema {
         let result = try connection.run("SELECT name FROM latchkey_migrations")
         let done = Set((0..<result.rowCount).map { String(decoding: result.bytes($0, 0), as: UTF8.self) })
         return try Schema.missing(after: done, of: migrations)
+    }
+
+    private static func missing(_ tables: [FeatureTable], _ connection: PostgresConnection) throws -> [FeatureTable] {
+        try tables.filter { try !holdsTable($0.name, connection) }
     }
 
     private static func holdsTable(_ name: String, _ connection: PostgresConnection) throws -> Bool {

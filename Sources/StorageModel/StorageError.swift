@@ -1,7 +1,7 @@
 /// A failure of the store, or an unknown outcome.
-package struct StorageError: Error, Sendable, Hashable {
+public struct StorageError: Error, Sendable, Hashable {
     /// The kind of failure; stable.
-    package enum Code: String, Sendable, CaseIterable {
+    public enum Code: String, Sendable, CaseIterable {
         /// The database cannot be opened or reached, or stays locked for too long.
         case unavailable
         /// The disk is full or refuses to write.
@@ -16,9 +16,10 @@ package struct StorageError: Error, Sendable, Hashable {
         case closed
     }
 
-    package let code: Code
+    /// The kind of failure.
+    public let code: Code
     /// The database's message, with statements but never the values bound to them.
-    package let reason: String
+    public let reason: String
 
     package init(_ code: Code, reason: String) {
         self.code = code

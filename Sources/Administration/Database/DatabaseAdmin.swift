@@ -83,9 +83,10 @@ package struct DatabaseAdmin: Sendable {
 
     /// - Parameter command: The equivalent for a PostgreSQL database.
     private func file(or command: String) throws(AdministratorError) -> SQLiteConfiguration {
-        guard let file = settings.file else {
+        guard var file = settings.file else {
             throw AdministratorError("database.url is a PostgreSQL database; use \(command)")
         }
+        file.featureTables = features.tables
         return file
     }
 

@@ -29,7 +29,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             defer { AtomicFile.discard(temporary) }
             try AtomicFile.copy(backup, into: temporary)
             let copy = try DetachedDatabase.open(temporary)
-            let steps = try examine(copy)
+            let steps = try examine(copy, allowing: configuration.featureTables)
             let former = try install(copy, temporary, as: database, configuration, mark)
             return DatabaseRestore(steps: steps, former: former)
         } catch {
@@ -58,8 +58,9 @@ package struct DatabaseRestore: Sendable, Hashable {
         }
     }
 
+    /// - Parameter tables: Those that features of this program may have made in it.
     /// - Returns: The version of its tables.
-    private static func examine(_ db: SQLiteConnection) throws -> Int {
+    private static func examine(_ db: SQLiteConnection, allowing tables: [FeatureTable]) throws -> Int {
         try DetachedDatabase.settle(db)
         let missing = try Schema.missing(db)
         let done = Schema.migrations.dropLast(missing.count)
@@ -67,8 +68,9 @@ package struct DatabaseRestore: Sendable, Hashable {
             throw StorageError(.corrupt, reason: "it has no tables of Latchkey")
         }
         try DetachedDatabase.check(db)
+        let (found, expected) = (try objects(db), try expectedObjects(after: Array(done), tables))
         guard missing.map(\.name) == Schema.migrations.suffix(missing.count).map(\.name),
-            try objects(db) == expectedObjects(after: Array(done))
+            found.isSuperset(of: expected.always), found.isSubset(of: expected.atMost)
         else {
             throw StorageError(
                 .corrupt, reason: "its tables, indexes or triggers are not those of any version of Latchkey")
@@ -91,10 +93,14 @@ package struct DatabaseRestore: Sendable, Hashable {
             })
     }
 
-    private static func expectedObjects(after migrations: [Migration]) throws -> Set<String> {
+    private static func expectedObjects(
+        after migrations: [Migration], _ tables: [FeatureTable]
+    ) throws -> (always: Set<String>, atMost: Set<String>) {
         let model = try SQLiteConnection(SQLiteConnection.inMemory)
         try Schema.migrate(model, with: migrations)
-        return try objects(model)
+        let always = try objects(model)
+        try Schema.make(tables, in: model)
+        return (always, try objects(model))
     }
 
     private static func install(

@@ -37,7 +37,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
     ) throws(StorageError) -> DatabaseTransfer {
         do {
             try refuse(source, target)
-            let shapes = try TableShape.all()
+            let shapes = try TableShape.all(with: source.featureTables)
             return try source.alone(as: "the source", shapes) { from in
                 try target.alone(as: "the target", shapes) { to in
                     try refuseRows(of: shapes, in: to)

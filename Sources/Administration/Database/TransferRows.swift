@@ -18,7 +18,7 @@ extension TableShape {
 
     /// Reads all rows, in batches.
     func readRows(in db: SQLSession, _ body: (TransferRows) throws -> Void) throws {
-        switch db {
+        switch db.engine {
         case .sqlite: try readOneAfterTheOther(in: db, body)
         case .postgres(let connection): try readThroughCursor(on: connection, body)
         }
@@ -97,7 +97,7 @@ extension TableShape {
     func lastNumber(in db: SQLSession) throws -> Int64 {
         guard let numbered else { return 0 }
         let highest = try db.number("SELECT coalesce(max(\(numbered)), 0) FROM \(name)")
-        switch db {
+        switch db.engine {
         case .sqlite:
             guard remembersNumbers else { return highest }
             return max(
@@ -115,7 +115,7 @@ extension TableShape {
     /// Makes the next row's number `last + 1`.
     func continueNumbers(after last: Int64, in db: SQLSession) throws {
         guard let numbered, last > 0 else { return }
-        switch db {
+        switch db.engine {
         case .sqlite:
             guard remembersNumbers else { return }
             try db.perform("DELETE FROM sqlite_sequence WHERE name = ?", name)

@@ -1,10 +1,10 @@
 import HTTPTypes
 package import Primitives
 package import SignIn
-package import StorageModel
+public import StorageModel
 
 /// The terms on which a request was admitted.
-package struct Admission: Sendable {
+public struct Admission: Sendable {
     enum Ground: Sendable, Redacted {
         /// An API key: the bytes that were received, and their SHA-256. Only a few routes need a `String` of them.
         case key(ArraySlice<UInt8>, TokenHash)
@@ -43,10 +43,11 @@ package struct Admission: Sendable {
 }
 
 /// A caller with a session, as ``LatchkeyAPI/signedIn(_:)`` found it.
-package struct SignedInCaller: Sendable {
+public struct SignedInCaller: Sendable {
     package let admission: Admission
     private let presented: PresentedToken
-    package let holder: SessionAndUser
+    /// The session, and its user.
+    public let holder: SessionAndUser
 
     package var token: Secret { presented.secret }
 

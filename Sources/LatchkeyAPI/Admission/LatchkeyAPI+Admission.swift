@@ -1,4 +1,4 @@
-package import HTTPServer
+public import HTTPServer
 import HTTPTypes
 package import Primitives
 package import SignIn
@@ -7,14 +7,16 @@ package import StorageModel
 /// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
 extension LatchkeyAPI {
     package typealias PagedRoute = @Sendable (LatchkeyAPI, Request) async throws -> Response
-    package typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    /// A route for a caller with an API key.
+    public typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
     package typealias ImmediateKeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) throws -> ValueOrTask<Response>
-    package typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
+    /// A route for a caller with a session.
+    public typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
     typealias ImmediateSignedInRoute =
         @Sendable (LatchkeyAPI, Request, SignedInCaller) throws -> ValueOrTask<Response>
 
     /// Who may call a route that needs no session.
-    package enum CallerRule: Sendable {
+    public enum CallerRule: Sendable {
         /// A caller with an API key, or on an allowed origin, checked before anything else.
         case keyed
         /// As ``keyed``, for routes that begin or renew a session.
@@ -25,7 +27,8 @@ extension LatchkeyAPI {
         case service
     }
 
-    package func admitting(_ rule: CallerRule, _ route: @escaping KeyedRoute) -> ImmediateHandler {
+    /// A route for callers whom a rule admits, each with the terms on which it was admitted.
+    public func admitting(_ rule: CallerRule, _ route: @escaping KeyedRoute) -> ImmediateHandler {
         admitting(rule, immediate: { api, request, admission in .task { try await route(api, request, admission) } })
     }
 
@@ -70,7 +73,7 @@ extension LatchkeyAPI {
     }
 
     /// As ``signedIn(_:)``, for routes that change an account.
-    package func changing(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+    public func changing(_ route: @escaping SignedInRoute) -> ImmediateHandler {
         signedIn { api, request, caller in
             try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.sessions)
             return try await route(api, request, caller)
@@ -80,7 +83,7 @@ extension LatchkeyAPI {
     /// A route for signed-in callers. A browser sends its session cookie alone and needs no API key.
     ///
     /// The session is looked up here, once per request: the route gets it as a value.
-    package func signedIn(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+    public func signedIn(_ route: @escaping SignedInRoute) -> ImmediateHandler {
         signedIn(immediate: { api, request, caller in .task { try await route(api, request, caller) } })
     }
 

@@ -1,9 +1,10 @@
-package import HTTPTypes
+public import HTTPTypes
 
 /// One call of the API in the OpenAPI document: the method and path of a route, and what its handler reads and
 /// responds.
-package struct APIOperation: Sendable {
-    package enum Tag: String, Sendable, CaseIterable {
+public struct APIOperation: Sendable {
+    /// The section of the document.
+    public enum Tag: String, Sendable, CaseIterable {
         case signIn = "Sign-in with a code"
         case registration = "Registration"
         case sessions = "Sessions"
@@ -16,7 +17,7 @@ package struct APIOperation: Sendable {
     }
 
     /// Who may call an operation; decides which refusals it has.
-    package enum Access: Sendable {
+    public enum Access: Sendable {
         case open
         /// Any browser: refusals are pages, unless JSON is asked for.
         case browser
@@ -35,7 +36,8 @@ package struct APIOperation: Sendable {
         case notification
     }
 
-    package struct Parameter: Sendable {
+    /// A part of the path, a field of the query or of the head.
+    public struct Parameter: Sendable {
         let name: String
         /// `path`, `query` or `header`.
         let location: String
@@ -44,20 +46,22 @@ package struct APIOperation: Sendable {
     }
 
     /// A JSON object or a form of the same fields.
-    package struct Body: Sendable {
+    public struct Body: Sendable {
         /// A name in ``APISchema/bodies``, or in the schemas of the feature.
         let schema: String
         let example: String
         let isFormOnly: Bool
 
-        package init(schema: String, example: String, isFormOnly: Bool = false) {
+        /// - Parameter example: A JSON text.
+        public init(schema: String, example: String, isFormOnly: Bool = false) {
             self.schema = schema
             self.example = example
             self.isFormOnly = isFormOnly
         }
     }
 
-    package struct Response: Sendable {
+    /// A response that is not a refusal.
+    public struct Response: Sendable {
         let status: HTTPResponse.Status
         let description: String
         var contentType = "application/json"
@@ -82,7 +86,12 @@ package struct APIOperation: Sendable {
     /// Beside the refusals of every call with this access.
     package let refusals: [APIRefusal]
 
-    package init(
+    /// - Parameters:
+    ///   - path: The pattern of the route.
+    ///   - id: A name of its own in the document, for generated clients.
+    ///   - responses: Those that are not refusals.
+    ///   - refusals: Beside those of every call with this access.
+    public init(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ tag: Tag, _ access: Access, _ summary: String,
         _ description: String, parameters: [Parameter] = [], body: Body? = nil, responses: [Response],
         refusals: [APIRefusal] = []
@@ -110,11 +119,13 @@ package struct APIOperation: Sendable {
 }
 
 extension APIOperation.Parameter {
-    package static func path(_ name: String, _ schema: APISchema) -> Self {
+    /// A `{name}` of the path.
+    public static func path(_ name: String, _ schema: APISchema) -> Self {
         Self(name: name, location: "path", isRequired: true, schema: schema)
     }
 
-    package static func query(_ name: String, isRequired: Bool = false, _ schema: APISchema) -> Self {
+    /// A field of the query.
+    public static func query(_ name: String, isRequired: Bool = false, _ schema: APISchema) -> Self {
         Self(name: name, location: "query", isRequired: isRequired, schema: schema)
     }
 
@@ -125,7 +136,8 @@ extension APIOperation.Parameter {
 }
 
 extension APIOperation.Response {
-    package static func json(
+    /// JSON.
+    public static func json(
         _ description: String, _ schema: APISchema, status: HTTPResponse.Status = .ok, example: String,
         headers: [String] = []
     ) -> Self {
@@ -134,7 +146,8 @@ extension APIOperation.Response {
             headers: ["Cache-Control"] + headers)
     }
 
-    package static func noContent(_ description: String) -> Self { Self(status: .noContent, description: description) }
+    /// 204.
+    public static func noContent(_ description: String) -> Self { Self(status: .noContent, description: description) }
 
     package static let done = json("Done.", .named("Empty"), example: "{}")
     static let doneAndCookie = json("Done.", .named("Empty"), example: "{}", headers: ["Set-Cookie"])

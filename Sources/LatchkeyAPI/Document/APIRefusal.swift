@@ -8,7 +8,7 @@ import StorageModel
 /// An error response of a call: the rendering of an error that the server throws.
 ///
 /// The errors are made where they are thrown, so that no text of one is here.
-package struct APIRefusal: Sendable {
+public struct APIRefusal: Sendable {
     /// The name of the example: the `error`, unless two statuses or texts share it.
     let name: String
     let status: HTTPResponse.Status

@@ -1,8 +1,9 @@
 package import Primitives
 
 /// A JSON Schema (draft 2020-12), as far as the API's bodies need one.
-package struct APISchema: Sendable {
-    package struct Field: Sendable {
+public struct APISchema: Sendable {
+    /// A member of an object.
+    public struct Field: Sendable {
         package let name: String
         package let schema: APISchema
         package let isRequired: Bool
@@ -16,7 +17,7 @@ package struct APISchema: Sendable {
     var json: JSONValue { .object(of: members) }
 
     /// - Parameter lengths: In characters; only for texts of ASCII alone, whose limits are in bytes.
-    package static func text(
+    public static func text(
         _ description: String, pattern: String? = nil, lengths: ClosedRange<Int>? = nil, choices: [String]? = nil,
         example: String? = nil
     ) -> APISchema {
@@ -35,14 +36,16 @@ package struct APISchema: Sendable {
         text(description, pattern: "^[!-~]*$", lengths: 1...longest, example: example)
     }
 
-    package static func integer(_ description: String, from lowest: Int64? = nil, example: Int64? = nil) -> APISchema {
+    /// A whole number.
+    public static func integer(_ description: String, from lowest: Int64? = nil, example: Int64? = nil) -> APISchema {
         APISchema(members: [
             ("type", .string("integer")), ("description", .string(description)),
             ("minimum", lowest.map { .integer($0) }), ("examples", example.map { .array([.integer($0)]) }),
         ])
     }
 
-    package static func seconds(_ description: String, example: Int64 = 1_800_000_000) -> APISchema {
+    /// A moment.
+    public static func seconds(_ description: String, example: Int64 = 1_800_000_000) -> APISchema {
         integer(description + ", in seconds since 1970", from: 0, example: example)
     }
 
@@ -52,7 +55,8 @@ package struct APISchema: Sendable {
 
     package static let anything = APISchema(members: [("description", .string("Any JSON value"))])
 
-    package static func flag(_ description: String) -> APISchema {
+    /// True or false.
+    public static func flag(_ description: String) -> APISchema {
         APISchema(members: [("type", .string("boolean")), ("description", .string(description))])
     }
 
@@ -60,7 +64,8 @@ package struct APISchema: Sendable {
         APISchema(members: [("const", value), ("description", .string(description))])
     }
 
-    package static func list(_ description: String, of element: APISchema) -> APISchema {
+    /// An array.
+    public static func list(_ description: String, of element: APISchema) -> APISchema {
         APISchema(members: [
             ("type", .string("array")), ("description", .string(description)), ("items", element.json),
         ])
@@ -90,7 +95,7 @@ package struct APISchema: Sendable {
     }
 
     /// An object with these fields and those of `more`.
-    package static func object(
+    public static func object(
         _ description: String, _ required: KeyValuePairs<String, APISchema> = [:],
         optional: KeyValuePairs<String, APISchema> = [:], _ more: [Field]..., isOpen: Bool = false
     ) -> APISchema {
@@ -115,8 +120,8 @@ package struct APISchema: Sendable {
         APISchema(members: [("description", .string(description)), ("anyOf", .array(schemas.map(\.json)))])
     }
 
-    /// One of ``components``.
-    package static func named(_ name: String) -> APISchema {
+    /// One of ``components``, or of the schemas of the feature.
+    public static func named(_ name: String) -> APISchema {
         APISchema(members: [("$ref", .string("#/components/schemas/" + name))])
     }
 

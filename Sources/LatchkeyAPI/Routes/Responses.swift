@@ -1,7 +1,7 @@
-package import HTTPServer
-package import HTTPTypes
+public import HTTPServer
+public import HTTPTypes
 import OpenIDConnect
-package import Primitives
+public import Primitives
 package import SignIn
 package import StorageModel
 
@@ -17,7 +17,7 @@ extension Response {
 
     /// A JSON object that must not be stored.
     /// - Parameter capacity: Bytes to reserve.
-    package static func json(
+    public static func json(
         _ status: HTTPResponse.Status, capacity: Int, _ write: (inout JSONObjectWriter) -> Void
     ) -> Response {
         var json = JSONObjectWriter(capacity: capacity)

@@ -41,8 +41,9 @@ extension FeatureSettings {
 }
 
 /// The settings of a feature that has none.
-package struct NoSettings: FeatureSettings {
-    package init() {}
+public struct NoSettings: FeatureSettings {
+    /// Nothing.
+    public init() {}
 }
 
 extension Configuration {

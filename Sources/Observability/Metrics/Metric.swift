@@ -1,5 +1,5 @@
 /// The name, the meaning and the labels of a metric.
-package struct MetricDescription: Sendable, Hashable {
+public struct MetricDescription: Sendable, Hashable {
     package enum Kind: String, Sendable {
         /// Never decreases until the process ends.
         case counter
@@ -35,13 +35,15 @@ package struct MetricDescription: Sendable, Hashable {
 }
 
 /// A family of samples.
-package protocol Metric: Sendable {
+public protocol Metric: Sendable {
+    /// The name, the meaning and the labels.
     var description: MetricDescription { get }
+    /// The current values.
     var points: [MetricPoint] { get }
 }
 
 /// The value of a metric for one combination of its labels.
-package struct MetricPoint: Sendable {
+public struct MetricPoint: Sendable {
     package enum Value: Sendable, Hashable {
         case count(UInt64)
         case number(Double)

@@ -1,11 +1,12 @@
 import Synchronization
 
 /// The values of a label, fixed at the start, so that no request can add one.
-package struct LabelValues: Sendable {
+public struct LabelValues: Sendable {
     package let label: MetricDescription.Label
     package let values: [String]
 
-    package init(_ name: String, _ values: [String], _ meaning: String) {
+    /// - Parameter meaning: What they tell apart, for the documentation.
+    public init(_ name: String, _ values: [String], _ meaning: String) {
         label = MetricDescription.Label(name, meaning)
         self.values = values
     }

@@ -8,7 +8,7 @@ package import StorageModel
 /// change the schema do not belong here.
 ///
 /// Most code runs statements through ``SQLSession/run(_:_:)`` and its siblings.
-package struct CachedStatement: ~Copyable {
+public struct CachedStatement: ~Copyable {
     private let sql: SQL
     /// Nil on PostgreSQL.
     private let sqlite: SQLiteConnection?
@@ -20,7 +20,7 @@ package struct CachedStatement: ~Copyable {
 
     package init(_ session: SQLSession, _ sql: SQL) throws {
         self.sql = sql
-        switch session {
+        switch session.engine {
         case .sqlite(let connection):
             handle = try connection.statement(sql)
             sqlite = connection
@@ -118,18 +118,20 @@ package struct CachedStatement: ~Copyable {
 
     package var isPostgres: Bool { postgres != nil }
 
-    package func number(_ column: CInt) -> Int64 {
+    /// The number; 0 for NULL.
+    public func number(_ column: CInt) -> Int64 {
         if let postgres { return postgres.number(column) }
         return sqlite3_column_int64(handle, column)
     }
 
-    package func isNull(_ column: CInt) -> Bool {
+    /// Whether the column is NULL.
+    public func isNull(_ column: CInt) -> Bool {
         if let postgres { return postgres.isNull(column) }
         return sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
     /// The text; nil for NULL.
-    package func optionalText(_ column: CInt) -> String? {
+    public func optionalText(_ column: CInt) -> String? {
         if let postgres { return postgres.text(column) }
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
@@ -145,7 +147,7 @@ package struct CachedStatement: ~Copyable {
     }
 
     /// The bytes; none for NULL.
-    package func blob(_ column: CInt) -> [UInt8] { withBytes(column) { Array($0) } }
+    public func blob(_ column: CInt) -> [UInt8] { withBytes(column) { Array($0) } }
 
     /// The hash; nil for NULL.
     package func optionalHash(_ column: CInt) -> TokenHash? { withBytes(column) { TokenHash($0) } }
@@ -154,7 +156,7 @@ package struct CachedStatement: ~Copyable {
     package func hash(_ column: CInt) throws -> TokenHash { try required(optionalHash(column), "hash") }
 
     /// The text in a column that is declared NOT NULL.
-    package func text(_ column: CInt) throws -> String { try required(optionalText(column), "text") }
+    public func text(_ column: CInt) throws -> String { try required(optionalText(column), "text") }
 
     private func required<Value>(_ value: Value?, _ kind: StaticString) throws -> Value {
         if let value { return value }

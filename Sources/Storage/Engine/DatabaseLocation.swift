@@ -2,6 +2,9 @@ package import StorageModel
 
 /// A database on one of the engines, before it is opened. All functions block.
 package protocol DatabaseLocation: Sendable {
+    /// The tables that are made beside those of ``Schema``.
+    var featureTables: [FeatureTable] { get set }
+
     /// Opens the database and migrates its tables. Servers may be running: no migration runs twice. An SQLite database
     /// is made if it is missing; one on a PostgreSQL server must exist.
     /// - Parameter observer: Receives every call as it ends.

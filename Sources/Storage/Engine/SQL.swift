@@ -10,17 +10,21 @@ import Synchronization
 /// let name = try db.first(userByID, user) { row in try row.text(0) }
 /// try db.run("DELETE FROM users WHERE id = ?", user)
 /// ```
-package struct SQL: Sendable, ExpressibleByStringInterpolation {
+///
+/// A value is bound to a question mark, and never a part of the text.
+public struct SQL: Sendable, ExpressibleByStringInterpolation {
     let text: String
     /// Nil for a statement that is found by its text.
     let number: Int?
 
-    package init(_ text: String) {
+    /// A statement in the words that both engines know.
+    public init(_ text: String) {
         self.text = text
         number = nil
     }
 
-    package init(stringLiteral text: String) { self.init(text) }
+    /// A statement that is a literal.
+    public init(stringLiteral text: String) { self.init(text) }
 
     private init(_ text: String, number: Int) {
         self.text = text

@@ -9,13 +9,23 @@ import StorageModel
 /// let count = try db.run("DELETE FROM users WHERE id = ?", user)
 /// let name = try db.first("SELECT name FROM users WHERE id = ?", user) { row in try row.text(0) }
 /// ```
-package enum SQLSession {
-    case sqlite(SQLiteConnection)
-    case postgres(any PostgresSession)
+public struct SQLSession {
+    package enum Engine {
+        case sqlite(SQLiteConnection)
+        case postgres(any PostgresSession)
+    }
+
+    package let engine: Engine
+
+    package static func sqlite(_ connection: SQLiteConnection) -> SQLSession { SQLSession(engine: .sqlite(connection)) }
+
+    package static func postgres(_ connection: any PostgresSession) -> SQLSession {
+        SQLSession(engine: .postgres(connection))
+    }
 
     /// For statements that the engines cannot share.
     package var isPostgres: Bool {
-        switch self {
+        switch engine {
         case .sqlite: false
         case .postgres: true
         }
@@ -23,7 +33,7 @@ package enum SQLSession {
 
     /// How many rows the last statement changed.
     private var changesCount: Int {
-        switch self {
+        switch engine {
         case .sqlite(let connection): connection.changesCount
         case .postgres(let connection): connection.changesCount
         }
@@ -34,7 +44,7 @@ package enum SQLSession {
     /// PostgreSQL gets it with the next statement that has a result, or with the commit, and its failure is thrown
     /// there. So a failure cannot be caught to act on it: it undoes the transaction. SQLite runs it at once.
     @inline(__always)
-    package func perform<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws {
+    public func perform<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
         try statement.perform()
@@ -42,7 +52,7 @@ package enum SQLSession {
 
     /// Runs a statement to its end; returns how many rows it changed.
     @inline(__always)
-    package func run<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int {
+    public func run<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
         try statement.run()
@@ -53,7 +63,7 @@ package enum SQLSession {
     func insert<each Value: SQLValue>(
         _ sql: SQL, _ values: repeat each Value, numbering column: StaticString
     ) throws -> Int64 {
-        switch self {
+        switch engine {
         case .sqlite(let connection):
             try perform(sql, repeat each values)
             return connection.lastInsertedNumber
@@ -66,7 +76,7 @@ package enum SQLSession {
 
     /// Reads the first row of a statement; nil if it has none.
     @inline(__always)
-    package func first<each Value: SQLValue, Row>(
+    public func first<each Value: SQLValue, Row>(
         _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> Row? {
         var statement = try CachedStatement(self, sql)
@@ -90,7 +100,7 @@ package enum SQLSession {
     }
 
     /// Reads all rows of a statement.
-    package func all<each Value: SQLValue, Row>(
+    public func all<each Value: SQLValue, Row>(
         _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> [Row] {
         var statement = try CachedStatement(self, sql)
@@ -108,12 +118,12 @@ package enum SQLSession {
 
     /// Whether a query has a row.
     @inline(__always)
-    package func exists<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Bool {
+    public func exists<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Bool {
         try first(sql, repeat each values) { _ in true } ?? false
     }
 
     /// The number in the first column of a query's only row, such as a count; 0 if there is no row.
-    package func number<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int64 {
+    public func number<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int64 {
         try first(sql, repeat each values) { $0.number(0) } ?? 0
     }
 }

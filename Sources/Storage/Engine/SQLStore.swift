@@ -12,10 +12,12 @@ package import StorageModel
 /// let signedIn = try await store.signIn(record)
 /// try await store.close()
 /// ```
-package final class SQLStore: Sendable {
+public final class SQLStore: Sendable {
     private let engine: any StoreEngine
-    package let writes: WorkQueue
-    package let reads: WorkQueue
+    /// Runs what changes rows.
+    public let writes: WorkQueue
+    /// Runs what only reads rows; it sees every write that returned before it began.
+    public let reads: WorkQueue
     package let isShared: Bool
     private let closing = DispatchQueue(label: "latchkey.store.closing")
 
@@ -100,7 +102,7 @@ extension SQLStore: Store {
     private func giveSpaceBack() async throws(StorageError) {
         for _ in 0..<64 {
             let isDone = try await writes.submit { db in
-                guard case .sqlite(let connection) = db else { return true }
+                guard case .sqlite(let connection) = db.engine else { return true }
                 return try !connection.shorten(in: db)
             }
             if isDone { return }

@@ -1,35 +1,44 @@
-package import Primitives
-package import StorageModel
+public import Primitives
+public import StorageModel
 
 /// A value that binds itself to a statement: to one column, or to several in the tables' order.
-package protocol SQLValue {
+public protocol SQLValue {
+    /// Binds it to the next question marks.
     func bind(to statement: inout CachedStatement)
 }
 
 /// A value of one column, which may be NULL if it is optional.
-package protocol SQLColumnValue: SQLValue {
+public protocol SQLColumnValue: SQLValue {
+    /// The type of its column.
     static var kind: TableShape.Kind { get }
 }
 
 extension Optional: SQLValue where Wrapped: SQLColumnValue {
-    package func bind(to statement: inout CachedStatement) {
+    /// Binds it to the next question mark.
+    public func bind(to statement: inout CachedStatement) {
         if let self { self.bind(to: &statement) } else { statement.bindNull(Wrapped.kind) }
     }
 }
 
 extension Int64: SQLColumnValue {
-    package static var kind: TableShape.Kind { .integer }
-    package func bind(to statement: inout CachedStatement) { statement.bind(self) }
+    /// The type of its column.
+    public static var kind: TableShape.Kind { .integer }
+    /// Binds it to the next question mark.
+    public func bind(to statement: inout CachedStatement) { statement.bind(self) }
 }
 
 extension String: SQLColumnValue {
-    package static var kind: TableShape.Kind { .text }
-    package func bind(to statement: inout CachedStatement) { statement.bind(self) }
+    /// The type of its column.
+    public static var kind: TableShape.Kind { .text }
+    /// Binds it to the next question mark.
+    public func bind(to statement: inout CachedStatement) { statement.bind(self) }
 }
 
 extension [UInt8]: SQLValue, SQLColumnValue {
-    package static var kind: TableShape.Kind { .blob }
-    package func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
+    /// The type of its column.
+    public static var kind: TableShape.Kind { .blob }
+    /// Binds it to the next question mark.
+    public func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
 }
 
 extension TokenHash: SQLColumnValue {
@@ -43,13 +52,17 @@ extension ProviderSessionHash: SQLColumnValue {
 }
 
 extension Timestamp: SQLColumnValue {
-    package static var kind: TableShape.Kind { .integer }
-    package func bind(to statement: inout CachedStatement) { statement.bind(secondsSinceEpoch) }
+    /// The type of its column.
+    public static var kind: TableShape.Kind { .integer }
+    /// Binds it to the next question mark.
+    public func bind(to statement: inout CachedStatement) { statement.bind(secondsSinceEpoch) }
 }
 
 extension UserID: SQLColumnValue {
-    package static var kind: TableShape.Kind { .integer }
-    package func bind(to statement: inout CachedStatement) { statement.bind(number) }
+    /// The type of its column.
+    public static var kind: TableShape.Kind { .integer }
+    /// Binds it to the next question mark.
+    public func bind(to statement: inout CachedStatement) { statement.bind(number) }
 }
 
 /// Two columns: `issuer, subject`.
@@ -67,7 +80,8 @@ extension UserAttribute {
 
 /// The columns of a profile: ``UserAttribute/columns``.
 extension UserAttributes<String>: SQLValue {
-    package func bind(to statement: inout CachedStatement) {
+    /// Binds them in the order of the columns.
+    public func bind(to statement: inout CachedStatement) {
         for attribute in UserAttribute.allCases { self[attribute].bind(to: &statement) }
     }
 }
@@ -108,16 +122,18 @@ extension AttributeOrigins: SQLValue {
 
 extension CachedStatement {
     /// The number; nil for NULL.
-    package func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
+    public func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
 
-    package func time(_ column: CInt) -> Timestamp { Timestamp(secondsSinceEpoch: number(column)) }
+    /// The time in a column of seconds since 1970.
+    public func time(_ column: CInt) -> Timestamp { Timestamp(secondsSinceEpoch: number(column)) }
 
     /// The time; nil for NULL.
-    package func optionalTime(_ column: CInt) -> Timestamp? {
+    public func optionalTime(_ column: CInt) -> Timestamp? {
         optionalNumber(column).map { Timestamp(secondsSinceEpoch: $0) }
     }
 
-    package func user(_ column: CInt) -> UserID { UserID(number(column)) }
+    /// The user in a column of users' numbers.
+    public func user(_ column: CInt) -> UserID { UserID(number(column)) }
 
     /// The identity in two columns, the first of which is `first`.
     package func identity(from first: CInt) throws -> Identity {

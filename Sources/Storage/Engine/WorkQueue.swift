@@ -1,7 +1,7 @@
 import Dispatch
 import EventLoops
 import Primitives
-package import StorageModel
+public import StorageModel
 import Synchronization
 
 /// Callers' work, which one or a few connections take in batches, each on a worker of its own: nothing blocks the
@@ -15,7 +15,7 @@ import Synchronization
 /// A call waits for a connection for a bounded time, whatever the connections do. Then it is refused, and its work is
 /// never run. The time is measured in ticks, so that a call takes no timer and, if it allows no delay, no look at the
 /// clock.
-package final class WorkQueue: Sendable {
+public final class WorkQueue: Sendable {
     private struct Waiting {
         let work: any DatabaseWork
         /// How many ticks there had been when it began to wait.
@@ -88,8 +88,10 @@ package final class WorkQueue: Sendable {
     package var batchCount: Int { state.withLock { $0.batches } }
 
     /// Runs `body` on a connection and returns its result. Cancelling the calling task does not stop it.
+    ///
+    /// Writes of several callers share a transaction. If one of them fails, `body` may run again.
     /// - Parameter delay: For how long it may be delayed for others that share its commit, in nanoseconds.
-    package func submit<Success: Sendable>(
+    public func submit<Success: Sendable>(
         as operation: StaticString = #function, allowing delay: UInt64 = 0,
         _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {

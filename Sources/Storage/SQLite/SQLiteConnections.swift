@@ -66,10 +66,11 @@ package struct SQLiteConnections {
         let writer = try connectWriter(path, configuration)
         let settlement = try WALRecovery(writer)
         // A migration would write.
-        if try !Schema.missing(writer).isEmpty, let writeBlocker = settlement.writeBlocker(writer) {
-            throw writeBlocker
-        }
+        let isBehind =
+            try !Schema.missing(writer).isEmpty || !Schema.missing(configuration.featureTables, in: writer).isEmpty
+        if isBehind, let writeBlocker = settlement.writeBlocker(writer) { throw writeBlocker }
         try Schema.migrate(writer)
+        try Schema.make(configuration.featureTables, in: writer)
         // A large log is truncated when it restarts.
         try writer.execute("PRAGMA journal_size_limit = 67108864")
         // Erased content is overwritten.

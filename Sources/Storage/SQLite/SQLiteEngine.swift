@@ -64,6 +64,7 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     package var maximumWaiting: Int
     /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
     package var maximumWait: Duration
+    package var featureTables: [FeatureTable] = []
 
     package init(
         path: String, synchronous: Synchronous = .full, busyTimeout: Duration = .seconds(5),

@@ -32,6 +32,17 @@ extension Schema {
         }
     }
 
+    /// Makes the tables that are missing, each with its indexes in one transaction.
+    package static func make(_ tables: [FeatureTable], in db: SQLiteConnection) throws {
+        for table in try missing(tables, in: db) {
+            try db.execute("BEGIN IMMEDIATE;\n\(table.statements)\nCOMMIT")
+        }
+    }
+
+    static func missing(_ tables: [FeatureTable], in db: SQLiteConnection) throws -> [FeatureTable] {
+        try tables.filter { try !db.holdsTable($0.name) }
+    }
+
     /// The missing migrations. Refuses a database of another version that cannot be migrated, and one that another
     /// program made. Changes nothing.
     package static func missing(_ db: SQLiteConnection, of migrations: [Migration] = migrations) throws -> [Migration] {

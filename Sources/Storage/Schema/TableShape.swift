@@ -1,8 +1,9 @@
 import StorageModel
 
 /// A table of this version, as the copying of rows needs it: the same on every engine.
-package struct TableShape: Sendable, Hashable {
-    package enum Kind: String, Sendable {
+public struct TableShape: Sendable, Hashable {
+    /// The type of a column.
+    public enum Kind: String, Sendable {
         case integer = "INTEGER"
         case text = "TEXT"
         case blob = "BLOB"
@@ -25,9 +26,10 @@ package struct TableShape: Sendable, Hashable {
     /// All tables, each after those it refers to.
     ///
     /// Read from an empty database with the tables of this version, so that no list has to be kept.
-    package static func all() throws -> [TableShape] {
+    package static func all(with tables: [FeatureTable] = []) throws -> [TableShape] {
         let model = try SQLiteConnection(SQLiteConnection.inMemory)
         try Schema.migrate(model)
+        try Schema.make(tables, in: model)
         return try all(in: model)
     }
 

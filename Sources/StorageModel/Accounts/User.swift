@@ -1,21 +1,24 @@
-package import Primitives
+public import Primitives
 
 /// A user's number: positive and below 2^53, so that every JSON reader holds it exactly.
-package struct UserID: Sendable, Hashable {
-    package let number: Int64
+public struct UserID: Sendable, Hashable {
+    /// The number in the database.
+    public let number: Int64
 
     package init(_ number: Int64) { self.number = number }
 }
 
 /// The attributes of a user, from the user or the provider.
-package typealias Profile = UserAttributes<String>
+public typealias Profile = UserAttributes<String>
 
 /// A stored user.
-package struct User: Sendable, Hashable {
-    package let id: UserID
+public struct User: Sendable, Hashable {
+    /// In this database.
+    public let id: UserID
     /// A random and stable identifier that is safe to publish.
-    package let publicID: String
-    package var profile: Profile
+    public let publicID: String
+    /// The attributes that are known.
+    public package(set) var profile: Profile
     /// What providers vouch for of ``profile``; nil if nothing.
     package var assertions: ProviderAssertions?
     package let createdAt: Timestamp

@@ -98,9 +98,10 @@ package struct SessionLastSeen: Sendable, Hashable {
 }
 
 /// A session and its user.
-package struct SessionAndUser: Sendable, Hashable {
+public struct SessionAndUser: Sendable, Hashable {
     package let session: Session
-    package let user: User
+    /// Whose session it is.
+    public let user: User
 
     package init(session: Session, user: User) {
         self.session = session

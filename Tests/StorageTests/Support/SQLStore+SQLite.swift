@@ -8,7 +8,7 @@ extension SQLStore {
         _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws(StorageError) -> Value {
         try await writes.submit { session in
-            switch session {
+            switch session.engine {
             case .sqlite(let connection): try body(connection)
             case .postgres: throw StorageError(.unavailable, reason: "this is PostgreSQL")
             }

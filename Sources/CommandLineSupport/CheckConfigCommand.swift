@@ -1,5 +1,4 @@
 import ArgumentParser
-import CommandLineSupport
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives

@@ -1,8 +1,6 @@
 import ArgumentParser
-import CommandLineSupport
 import Glibc
 import LatchkeyConfiguration
-import LatchkeyFeatures
 import LatchkeyService
 import Logging
 
@@ -49,7 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func start(_ loaded: LoadedConfiguration) throws -> LatchkeyService {
-        let service = try LatchkeyService(configuration: loaded.configuration, features: .standard)
+        let service = try LatchkeyService(configuration: loaded.configuration, features: .ofProgram)
         for warning in loaded.warnings { service.logger.warning("\(warning)") }
         for address in service.listening(at: try service.start()) {
             service.logger.notice(

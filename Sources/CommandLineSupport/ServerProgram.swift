@@ -1,10 +1,16 @@
 import ArgumentParser
-import CommandLineSupport
-import LatchkeyFeatures
-import LatchkeyService
+public import LatchkeyService
 
-@main
-struct LatchkeyCommand: AsyncParsableCommand {
+/// The program of the server: the commands of the core, and those of its features.
+public enum ServerProgram {
+    /// Reads the command line, and runs its command. Ends the process if that fails.
+    /// - Parameter features: Those of `latchkey` are `FeatureList.standard` of `LatchkeyFeatures`.
+    public static func main(with features: FeatureList) async {
+        await FeatureList.$ofProgram.withValue(features) { await LatchkeyCommand.main(nil) }
+    }
+}
+
+private struct LatchkeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "latchkey",
         abstract: "The backend of an app whose users sign in with their mobile carrier.",
@@ -17,9 +23,5 @@ struct LatchkeyCommand: AsyncParsableCommand {
         version: LatchkeyVersion.description,
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, HealthCommand.self, AuditCommand.self,
-        ] + FeatureList.standard.commands)
-
-    static func main() async {
-        await FeatureList.$ofProgram.withValue(.standard) { await main(nil) }
-    }
+        ] + FeatureList.ofProgram.commands)
 }
