@@ -171,9 +171,9 @@ scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write
 	@scripts/setup --test
 	scripts/scaling $(SCALING_FLAGS)
 
-features:  ## build the server without any feature and without each one, and sign in at each
+features:  ## build the server without any feature and without each one, and sign in at each (FEATURES_FLAGS=--core)
 	@scripts/setup
-	scripts/features
+	scripts/features $(FEATURES_FLAGS)
 
 nightly:  ## run what takes hours: all rows of all tests, fuzzing, load with faults, sanitizers, all figures
 	$(MAKE) test LATCHKEY_ALL_ROWS=1
