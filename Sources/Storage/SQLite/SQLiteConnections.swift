@@ -74,8 +74,6 @@ package struct SQLiteConnections {
         try writer.execute("PRAGMA journal_size_limit = 67108864")
         // Erased content is overwritten.
         try writer.execute("PRAGMA secure_delete = ON")
-        // With NORMAL, readers may look for a commit's frames in the log before it is synced.
-        if configuration.synchronous == .full { _ = csqlite_coalesce_log_writes(writer.handle) }
         return (writer, settlement)
     }
 
