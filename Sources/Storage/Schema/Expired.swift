@@ -14,8 +14,6 @@ struct Expired {
         // A session stays until its refresh token has expired too.
         Expired("sessions", "serial", "refresh_expires_at <= ?1 AND expires_at <= ?1"),
         Expired("pending_registrations", "handle_hash"),
-        // No longer used, and so is "account_changes".
-        Expired("sign_in_attempts", "nonce_hash"),
         Expired("last_rotations", "session", "grace_ends_at <= ?1"),
         Expired("sealed_notes", "handle_hash"),
         // A day later, so that the code of the receipt is known as used for longer than any provider takes it.
@@ -25,7 +23,6 @@ struct Expired {
         Expired("provider_tokens", "serial"),
         Expired("logout_tokens", "token_hash"),
         // In milliseconds.
-        Expired("account_changes", "user_id", "whole_at <= ?1 * 1000"),
         Expired("prompts", "user_hash", "whole_at <= ?1 * 1000"),
         Expired("recent_sign_ins", "fingerprint"),
         // After a year, the longest that they are kept: those that a build without capsules finds. They are in the
