@@ -92,8 +92,7 @@ struct UpgradeTests {
         func migrate(with migrations: [Migration]) throws {
             switch engine {
             case .sqlite:
-                let connection = try Storage.SQLiteConnection(
-                    path, Storage.SQLiteConnection.Options(busyMilliseconds: 60_000))
+                let connection = try Storage.SQLiteConnection(path, busyMilliseconds: 60_000)
                 try Schema.migrate(connection, with: migrations)
                 try connection.close()
             case .postgres:
