@@ -74,12 +74,8 @@ package enum UsersTable {
             new: User(id: UserID(0), publicID: publicID, profile: profile, createdAt: now), asserted: asserted, flags,
             claims: claims, by: identity.issuer, at: now)
         let assertions = user.user.assertions
-        let number =
-            user.origins.isEmpty && assertions == nil
-            ? try db.insert(insertUser, publicID, profile, now, numbering: "id")
-            : try db.insert(
-                insertTrackedUser, publicID, profile, now, AssertionColumns(values: assertions), user.origins,
-                numbering: "id")
+        let number = try db.insert(
+            insertUser, publicID, profile, now, AssertionColumns(values: assertions), user.origins, numbering: "id")
         let id = UserID(number)
         try IdentitiesTable.insert(identity, of: id, at: now, in: db)
         return User(id: id, publicID: publicID, profile: profile, assertions: assertions, createdAt: now)
@@ -143,13 +139,8 @@ package enum UsersTable {
         WHERE identities.issuer = ? AND identities.subject = ?
         """)
     private static let userByID = SQL.numbered("SELECT \(columns) FROM users WHERE id = ?")
-    private static let insertUser = SQL.numbered(
-        """
-        INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
-        VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
-        """)
     private static let trackedColumns = ProviderAssertions.columns + AttributeOrigins.columns
-    private static let insertTrackedUser: SQL = {
+    private static let insertUser: SQL = {
         let columns = ["public_id"] + UserAttribute.columns + ["created_at"] + trackedColumns
         return SQL.numbered(
             """
