@@ -117,8 +117,7 @@ let package = Package(
 
         // The stored records and the store protocols of the use cases; no database.
         .target(
-            name: "StorageModel",
-            dependencies: ["CLatchkeyOpenSSL", "Primitives", .product(name: "Crypto", package: "swift-crypto")]),
+            name: "StorageModel", dependencies: ["Primitives", .product(name: "Crypto", package: "swift-crypto")]),
 
         // The store in SQL, and SQLite.
         .target(

@@ -38,9 +38,8 @@ enum StoredRowsTarget {
         do {
             let store = try SQLStore(
                 configuration: SQLiteConfiguration(path: path + "/latchkey.db", synchronous: .normal))
-            let options = SQLiteConnection.Options(
-                enforcesForeignKeys: false, settings: ["PRAGMA synchronous = OFF"])
-            let raw = try SQLiteConnection(path + "/latchkey.db", options)
+            let raw = try SQLiteConnection(
+                path + "/latchkey.db", enforcesForeignKeys: false, settings: ["PRAGMA synchronous = OFF"])
             return Place(store: store, tables: try TableShape.all(), raw: raw)
         } catch {
             fatalError("the database cannot be made: \(error)")

@@ -91,7 +91,7 @@ public final class LatchkeyService: Sendable {
                 + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
             formerIdentitySources: features.compactMap(\.formerIdentities),
             registrar: registrar)
-        metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
+        metrics.registry.add(metrics.store.metrics(of: store))
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
@@ -257,8 +257,7 @@ public final class LatchkeyService: Sendable {
 
     /// How many reads and writes wait for the database.
     package var waitingForStore: (reads: Int, writes: Int) {
-        let statistics = store.statistics
-        return (statistics.readsWaiting, statistics.writesWaiting)
+        (store.reads.waitingCount, store.writes.waitingCount)
     }
 
     /// A feature of the service, for tests.

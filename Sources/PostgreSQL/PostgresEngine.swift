@@ -52,19 +52,15 @@ enum PostgresRead {
         var (losses, collisions) = (0, 0)
         while true {
             do {
-                return try attempt(work, on: connection)
+                try connection.connect()
+                try work.run(on: .postgres(connection))
+                return try connection.synchronize()
             } catch let error as PostgresError where error.isLoss && losses < 1 {
                 losses += 1
             } catch let error as PostgresError where error.isCollision && collisions < 3 {
                 collisions += 1
             }
         }
-    }
-
-    private static func attempt(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
-        try connection.connect()
-        try work.run(on: .postgres(connection))
-        try connection.synchronize()
     }
 }
 

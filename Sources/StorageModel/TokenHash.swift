@@ -1,4 +1,3 @@
-import CLatchkeyOpenSSL
 package import Crypto
 import Primitives
 
@@ -6,7 +5,7 @@ import Primitives
 ///
 /// The hash of a session's token begins with their time of issue (``SessionTokenFormat``).
 ///
-/// Four words instead of an array, so that a look-up allocates nothing.
+/// Four words instead of an array, so that a copy allocates nothing.
 package struct TokenHash: Sendable {
     private var words: (UInt64, UInt64, UInt64, UInt64)
 
@@ -15,14 +14,15 @@ package struct TokenHash: Sendable {
 
     /// Hashes the UTF-8 bytes of a text of which there is no `String`.
     package init(sha256Of text: UnsafeBufferPointer<UInt8>) {
-        words = (0, 0, 0, 0)
-        Swift.withUnsafeMutableBytes(of: &words) { copenssl_sha256(text.baseAddress, text.count, $0.baseAddress) }
+        var hash = SHA256()
+        hash.update(bufferPointer: UnsafeRawBufferPointer(text))
+        self = hash.finalize().withUnsafeBytes { TokenHash(loading: $0) }
     }
 
     /// Hashes the UTF-8 bytes of a text with a key (HMAC with SHA-256), where the texts are few enough to try them all.
     package init(hmacOf text: String, key: SymmetricKey) {
         let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
-        words = code.withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
+        self = code.withUnsafeBytes { TokenHash(loading: $0) }
     }
 
     /// Hashes a session token or a refresh token. If the token has a time of issue (``SessionTokenFormat``), its 6
@@ -42,13 +42,18 @@ package struct TokenHash: Sendable {
     /// Takes a hash from a database column or a configuration file; nil unless there are 32 bytes.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 32 else { return nil }
-        words = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
+        self.init(loading: bytes)
     }
 
     /// Takes a hash from a database column or a configuration file; nil unless there are 32 bytes.
     package init?(_ bytes: [UInt8]) {
         guard let hash = bytes.withUnsafeBytes({ TokenHash($0) }) else { return nil }
         self = hash
+    }
+
+    /// - Parameter bytes: 32 of them.
+    private init(loading bytes: UnsafeRawBufferPointer) {
+        words = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
     }
 
     /// The last word: identifies the secret where a number is enough, such as the key of a rate limit.

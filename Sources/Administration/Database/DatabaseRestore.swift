@@ -141,9 +141,8 @@ package struct DatabaseRestore: Sendable, Hashable {
     private static func overwrite(
         _ database: String, with copy: SQLiteConnection, keeping former: String
     ) throws {
-        let options = SQLiteConnection.Options(settings: ["PRAGMA locking_mode = EXCLUSIVE"])
         do {
-            let live = try SQLiteConnection(database, options)
+            let live = try SQLiteConnection(database, settings: ["PRAGMA locking_mode = EXCLUSIVE"])
             try DetachedDatabase.settle(live)
             try live.execute("BEGIN EXCLUSIVE; COMMIT")
             try keep(live, as: former)

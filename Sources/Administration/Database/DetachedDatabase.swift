@@ -11,7 +11,7 @@ enum DetachedDatabase {
             // Until it is renamed, its loss does not matter.
             "PRAGMA synchronous = OFF",
         ]
-        return try SQLiteConnection(path, SQLiteConnection.Options(enforcesForeignKeys: false, settings: settings))
+        return try SQLiteConnection(path, enforcesForeignKeys: false, settings: settings)
     }
 
     /// Ensures that all content is in the one file, without a log beside it.

@@ -113,7 +113,4 @@ const char *copenssl_reason(const copenssl_session *session);
 /// is no certificate.
 int copenssl_client_certificate(const copenssl_session *session, char *subject, size_t room, uint8_t digest[32]);
 
-/// Hashes bytes, without an allocation, and leaves none of them on the stack.
-void copenssl_sha256(const void *bytes, size_t count, uint8_t digest[32]);
-
 #endif

@@ -23,7 +23,7 @@ final class StoreMetrics: Sendable {
         }
     }
 
-    func metrics(_ statistics: @escaping @Sendable () -> StoreStatistics) -> [any Metric] {
+    func metrics(of store: SQLStore) -> [any Metric] {
         [
             durations, failures,
             SampledMetric(
@@ -31,12 +31,14 @@ final class StoreMetrics: Sendable {
                     "latchkey_store_calls_waiting", .gauge, "Calls that wait for a connection or for a shared commit.",
                     labels: [.init("kind", "whether the call reads or writes")])
             ) {
-                let now = statistics()
-                return [.init(Double(now.readsWaiting), ["read"]), .init(Double(now.writesWaiting), ["write"])]
+                [
+                    .init(Double(store.reads.waitingCount), ["read"]),
+                    .init(Double(store.writes.waitingCount), ["write"]),
+                ]
             },
             SampledMetric(
                 "latchkey_store_commits_total", .counter, "Commits, each of one or more writes.",
-                { Double(statistics().commits) }),
+                { Double(store.writes.batchCount) }),
         ]
     }
 }

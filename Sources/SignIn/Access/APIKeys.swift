@@ -57,7 +57,7 @@ package final class StoredAPIKeys: Sendable {
 
     private let known: CachedRead<(keys: APIKeys, origins: Set<String>), SignInError>
 
-    init(store: any APIKeyStore, clock: WallClock) {
+    init(store: any KeyStore, clock: WallClock) {
         known = CachedRead(lifetime: Self.freshness, clock: clock) { () async throws(SignInError) in
             let records = try await mappingStoreErrors(await store.apiKeys(limit: Self.limit))
             let keys = APIKeys(

@@ -26,7 +26,7 @@ package final class SigningKeys: Sendable {
         }
     }
 
-    private let store: any SigningKeyStore
+    private let store: any KeyStore
     private let schedule: SigningKeySchedule
     private let protection: KeyProtection
     private let clock: WallClock
@@ -36,7 +36,7 @@ package final class SigningKeys: Sendable {
     private let blamed = Mutex<Set<String>>([])
 
     init(
-        store: any SigningKeyStore, configuration: SignInConfiguration.SigningKeys, clock: WallClock, logger: Logger
+        store: any KeyStore, configuration: SignInConfiguration.SigningKeys, clock: WallClock, logger: Logger
     ) {
         self.store = store
         schedule = SigningKeySchedule(lifetime: configuration.lifetime)

@@ -26,7 +26,7 @@ package struct RefreshRequest: Sendable {
 package struct Refresh: UseCase {
     let environment: Environment
     let sessions: Sessions
-    let store: any RefreshTokenStore & SessionStore
+    let store: any SessionStore
 
     /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
     ///   `temporarily_unavailable`, which says nothing about the token.

@@ -3,7 +3,7 @@ package import StorageModel
 
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
-    let store: any SessionStore & RefreshTokenStore & UserStore & IdentityStore & AllowanceStore
+    let store: any SessionStore & UserStore & IdentityStore
     package let cache: SessionCache
     let lastSeen: LastSeenTracker
     let idempotency: Idempotency

@@ -32,14 +32,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
 
     /// A statement with the next number. Only for constants: the numbers are never reused.
-    static func numbered(_ text: String) -> SQL { SQL(text, number: numbers.next()) }
+    static func numbered(_ text: String) -> SQL { SQL(text, number: count.add(1, ordering: .relaxed).oldValue) }
 
-    private static let numbers = Numbers()
-}
-
-/// Counts the numbered statements.
-private final class Numbers: Sendable {
-    private let count = Atomic(0)
-
-    func next() -> Int { count.add(1, ordering: .relaxed).oldValue }
+    private static let count = Atomic(0)
 }

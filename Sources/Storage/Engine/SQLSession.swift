@@ -74,7 +74,8 @@ public struct SQLSession {
         }
     }
 
-    /// Reads the first row of a statement; nil if it has none.
+    /// Reads the first row of a statement; nil if it has none. Only for queries: SQLite returns a row of RETURNING before
+    /// the statement has ended.
     @inline(__always)
     public func first<each Value: SQLValue, Row>(
         _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
@@ -82,21 +83,6 @@ public struct SQLSession {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
         return try statement.next() ? read(statement) : nil
-    }
-
-    /// Runs a statement that changes one row and has RETURNING; nil if it changed none.
-    ///
-    /// SQLite returns the row before the statement has ended.
-    @inline(__always)
-    func returned<each Value: SQLValue, Row>(
-        _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
-    ) throws -> Row? {
-        var statement = try CachedStatement(self, sql)
-        statement.bind(repeat each values)
-        guard try statement.next() else { return nil }
-        let row = try read(statement)
-        try statement.run()
-        return row
     }
 
     /// Reads all rows of a statement.

@@ -4,27 +4,6 @@ import CLatchkeySQLite
 ///
 /// `@unchecked`: one thread uses it at a time. Who opens it hands it on to the thread that runs its work.
 package final class SQLiteConnection: @unchecked Sendable {
-    /// How a connection is opened.
-    package struct Options {
-        /// Otherwise the file is made if it is missing.
-        let isReadOnly: Bool
-        /// How long a statement waits for other connections, in milliseconds.
-        let busyMilliseconds: CInt
-        let enforcesForeignKeys: Bool
-        /// Statements that are run before the first page is read.
-        let settings: [String]
-
-        package init(
-            isReadOnly: Bool = false, busyMilliseconds: CInt = 0, enforcesForeignKeys: Bool = true,
-            settings: [String] = []
-        ) {
-            self.isReadOnly = isReadOnly
-            self.busyMilliseconds = busyMilliseconds
-            self.enforcesForeignKeys = enforcesForeignKeys
-            self.settings = settings
-        }
-    }
-
     /// In memory, for a database that ends with its connection.
     package static let inMemory = ":memory:"
 
@@ -36,10 +15,17 @@ package final class SQLiteConnection: @unchecked Sendable {
     private var others: [String: OpaquePointer] = [:]
 
     /// Opens a database, and reads its first page.
+    /// - Parameters:
+    ///   - isReadOnly: Otherwise the file is made if it is missing.
+    ///   - busyMilliseconds: How long a statement waits for other connections.
+    ///   - settings: Statements that are run before the first page is read.
     /// - Throws: ``SQLiteError``, also for a file that is not a database.
-    package init(_ path: String, _ options: Options = Options()) throws(SQLiteError) {
-        busyMilliseconds = options.busyMilliseconds
-        let access = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    package init(
+        _ path: String, isReadOnly: Bool = false, busyMilliseconds: CInt = 0, enforcesForeignKeys: Bool = true,
+        settings: [String] = []
+    ) throws(SQLiteError) {
+        self.busyMilliseconds = busyMilliseconds
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // Without a lock, because one thread uses it at a time.
         let result = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
         guard result == SQLITE_OK else {
@@ -51,8 +37,8 @@ package final class SQLiteConnection: @unchecked Sendable {
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, busyMilliseconds)
         csqlite_refuse_double_quoted_texts(handle)
-        try execute("PRAGMA foreign_keys = \(options.enforcesForeignKeys ? "ON" : "OFF")")
-        for setting in options.settings { try execute(setting) }
+        try execute("PRAGMA foreign_keys = \(enforcesForeignKeys ? "ON" : "OFF")")
+        for setting in settings { try execute(setting) }
         try execute("SELECT 1 FROM sqlite_schema LIMIT 1")
     }
 

@@ -20,9 +20,7 @@ package struct SQLiteConnections {
             // Through a read-only connection, so that a refused database is not changed.
             if hasContent { _ = try Self.read(file.path, configuration) { try Schema.missing($0) } }
             (writer, walRecovery) = try Self.openWriter(file.path, configuration)
-            readers = try (0..<2).map { _ in
-                try SQLiteConnection(file.path, Self.options(configuration, isReadOnly: true))
-            }
+            readers = try (0..<2).map { _ in try Self.connect(file.path, configuration, isReadOnly: true) }
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
         }
@@ -38,23 +36,14 @@ package struct SQLiteConnections {
     package static func read<Value>(
         _ path: String, _ configuration: SQLiteConfiguration, _ body: (SQLiteConnection) throws -> Value
     ) throws -> Value {
+        let connection: SQLiteConnection
         do {
-            return try readAsIs(path, configuration, body)
-        } catch let error as SQLiteError where error.result == csqlite_readonly_rollback {
-            try undoInterruption(path, configuration)
-            return try readAsIs(path, configuration, body)
+            connection = try connect(path, configuration, isReadOnly: true)
+        } catch let error where error.result == csqlite_readonly_rollback {
+            // Opening reads the first page, and with it rolls back.
+            try connect(path, configuration, isReadOnly: false).close()
+            connection = try connect(path, configuration, isReadOnly: true)
         }
-    }
-
-    /// Opening reads the first page, and with it rolls back.
-    private static func undoInterruption(_ path: String, _ configuration: SQLiteConfiguration) throws(SQLiteError) {
-        try SQLiteConnection(path, options(configuration, isReadOnly: false)).close()
-    }
-
-    private static func readAsIs<Value>(
-        _ path: String, _ configuration: SQLiteConfiguration, _ body: (SQLiteConnection) throws -> Value
-    ) throws -> Value {
-        let connection = try SQLiteConnection(path, options(configuration, isReadOnly: true))
         let value = try body(connection)
         try connection.close()
         return value
@@ -75,8 +64,6 @@ package struct SQLiteConnections {
         try writer.execute("PRAGMA journal_size_limit = 67108864")
         // Erased content is overwritten.
         try writer.execute("PRAGMA secure_delete = ON")
-        // With NORMAL, readers may look for a commit's frames in the log before it is synced.
-        if configuration.synchronous == .full { _ = csqlite_coalesce_log_writes(writer.handle) }
         return (writer, settlement)
     }
 
@@ -88,7 +75,7 @@ package struct SQLiteConnections {
         let end = ContinuousClock.now + configuration.busyTimeout
         while true {
             do {
-                let writer = try SQLiteConnection(path, options(configuration, isReadOnly: false))
+                let writer = try connect(path, configuration, isReadOnly: false)
                 // Before the first page of a new file. In a file that has pages it would be a write, which fails on a
                 // full disk, and which would append to a log that is not settled.
                 if try writer.session.number("PRAGMA page_count") == 0 {
@@ -107,10 +94,12 @@ package struct SQLiteConnections {
         }
     }
 
-    private static func options(_ configuration: SQLiteConfiguration, isReadOnly: Bool) -> SQLiteConnection.Options {
+    private static func connect(
+        _ path: String, _ configuration: SQLiteConfiguration, isReadOnly: Bool
+    ) throws(SQLiteError) -> SQLiteConnection {
         let pageCacheKiB = min(max(configuration.pageCacheKiB / (isReadOnly ? 4 : 1), 64), 4_194_304)
-        return SQLiteConnection.Options(
-            isReadOnly: isReadOnly,
+        return try SQLiteConnection(
+            path, isReadOnly: isReadOnly,
             busyMilliseconds: CInt(min(max(configuration.busyTimeout, .zero), .seconds(3_600)).milliseconds),
             settings: ["PRAGMA cache_size = -\(pageCacheKiB)"])
     }

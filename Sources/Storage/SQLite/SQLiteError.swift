@@ -23,9 +23,7 @@ package struct SQLiteError: EngineError {
     package var isBusy: Bool { primaryResult == SQLITE_BUSY }
 
     /// The result that stands for all its extended results.
-    var primaryResult: CInt { Self.primary(result) }
-
-    static func primary(_ result: CInt) -> CInt { result & 0xFF }
+    var primaryResult: CInt { result & 0xFF }
 }
 
 extension StorageError.Code {
@@ -34,7 +32,7 @@ extension StorageError.Code {
         switch result {
         case csqlite_ioerr_read, csqlite_ioerr_lock, csqlite_ioerr_nomem, csqlite_ioerr_blocked: self = .unavailable
         case csqlite_ioerr_short_read, csqlite_ioerr_corruptfs, csqlite_ioerr_data: self = .corrupt
-        default: self.init(primary: SQLiteError.primary(result))
+        default: self.init(primary: result & 0xFF)
         }
     }
 

@@ -19,6 +19,7 @@ package enum Schema {
         Migration(
             "36 backchannel authentications", backchannelAuthentications, sqlite: issuedNonces(empty: "x''"),
             postgres: issuedNonces(empty: "''::bytea")),
+        Migration("37 former tables", "DROP TABLE sign_in_attempts; DROP TABLE account_changes"),
     ]
 
     /// The version of the tables that ``baseline`` makes.
@@ -273,7 +274,7 @@ package enum Schema {
         CREATE INDEX logout_tokens_by_expiry ON logout_tokens (expires_at);
         """
 
-    // No longer used: such changes are counted in `prompts`. Instances of the version before may still write to it.
+    // Version 37 drops it: such changes are counted in `prompts`.
     private static let accountChanges = """
         CREATE TABLE account_changes (
             user_id INTEGER PRIMARY KEY NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -282,7 +283,7 @@ package enum Schema {
         CREATE INDEX account_changes_by_end ON account_changes (whole_at);
         """
 
-    // Issued nonces are one-time records.
+    // Issued nonces are one-time records from version 36 on.
     private static func issuedNonces(empty: String) -> String {
         """
         INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at)
@@ -291,8 +292,7 @@ package enum Schema {
         """
     }
 
-    // sign_in_attempts: no longer used, because issued nonces are one-time records. Instances of the version before may
-    // still write to it.
+    // sign_in_attempts: version 37 drops it.
     private static let waiting = """
         CREATE TABLE pending_registrations (
             handle_hash BLOB PRIMARY KEY NOT NULL,

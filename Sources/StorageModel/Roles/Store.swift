@@ -2,13 +2,13 @@ package import Primitives
 
 /// Everything Latchkey stores: the sum of the roles, for the code that puts the use cases together.
 ///
-/// A use case takes only the roles it uses, such as `any SessionStore & RefreshTokenStore`. In every role:
+/// A use case takes only the roles it uses, such as `any SessionStore & UserStore`. In every role:
 ///
 /// - A call is atomic and, once it returns, durable.
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
-package protocol Store: AllowanceStore, APIKeyStore, AuditStore, IdentityStore, IssuerBindingStore, MaintainedStore,
-    OneTimeRecordStore, RefreshTokenStore, SessionStore, SigningKeyStore, SignInStore, UserStore
+package protocol Store: AuditStore, IdentityStore, IssuerBindingStore, KeyStore, MaintainedStore, OneTimeRecordStore,
+    SessionStore, SignInStore, UserStore
 {}
 
 /// A store that is checked and cleaned up from time to time.
@@ -18,22 +18,6 @@ package protocol MaintainedStore: Sendable {
 
     /// Removes at most `limit` rows of each kind that expired before `now`. Returns their number.
     func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
-}
-
-/// The API keys that administrators make and revoke while servers run.
-package protocol APIKeyStore: Sendable {
-    /// The keys that are not revoked, at most `limit`.
-    func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey]
-}
-
-/// What all processes count together.
-package protocol AllowanceStore: Sendable {
-    /// Counts one use of each allowance, such as those of a user and a phone number.
-    /// - Returns: The seconds to wait if one of them is used up, and then the use is counted for none; nil if it fits.
-    func count(_ uses: [AllowanceUse], at now: Timestamp) async throws(StorageError) -> Int64?
-
-    /// What ``count(_:at:)`` would return. Nothing is counted.
-    func wait(for uses: [AllowanceUse], at now: Timestamp) async throws(StorageError) -> Int64?
 }
 
 /// The audit log.
@@ -65,8 +49,9 @@ package protocol IssuerBindingStore: Sendable {
     func removeFirstUse(of issuer: String) async throws(StorageError)
 }
 
-/// The keys that sign receipts and seals of the audit log.
-package protocol SigningKeyStore: Sendable {
+/// The keys that sign receipts and seals of the audit log, and the API keys that administrators make and revoke while
+/// servers run.
+package protocol KeyStore: Sendable {
     /// All signing keys, the newest last.
     func signingKeys() async throws(StorageError) -> [SigningKeyRecord]
 
@@ -82,6 +67,9 @@ package protocol SigningKeyStore: Sendable {
     func removeSigningKeys(
         _ ids: [String], recording event: @escaping @Sendable (String) -> AuditEvent
     ) async throws(StorageError)
+
+    /// The API keys that are not revoked, at most `limit`.
+    func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey]
 }
 
 /// A change of the database, by any process.
@@ -92,7 +80,7 @@ package enum StoreChange: Sendable, Hashable {
     case anything
 }
 
-/// The sessions of signed-in users.
+/// The sessions of signed-in users, with their refresh tokens (RFC 9700 section 4.14.2).
 package protocol SessionStore: Sendable {
     /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
@@ -120,10 +108,7 @@ package protocol SessionStore: Sendable {
 
     /// Stores when sessions were last seen; skips those that have ended.
     func recordLastSeen(_ sessions: [SessionLastSeen]) async throws(StorageError)
-}
 
-/// The refresh tokens of sessions (RFC 9700 section 4.14.2).
-package protocol RefreshTokenStore: Sendable {
     /// The state of a refresh token at `now`.
     func refreshToken(_ token: RefreshTokenHashes, at now: Timestamp) async throws(StorageError) -> RefreshTokenState
 
@@ -169,7 +154,7 @@ package protocol OneTimeRecordStore: Sendable {
         -> [UInt8]?
 }
 
-/// The users' profiles and accounts.
+/// The users' profiles and accounts, and what all processes count together.
 package protocol UserStore: Sendable {
     /// Changes a user's profile; adds the audit event if a value changed.
     /// - Parameter session: The id of the user's session that asks for it. It must still exist, so that a request that
@@ -186,6 +171,13 @@ package protocol UserStore: Sendable {
     func deleteUser(
         _ user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> Bool
+
+    /// Counts one use of each allowance, such as those of a user and a phone number.
+    /// - Returns: The seconds to wait if one of them is used up, and then the use is counted for none; nil if it fits.
+    func count(_ uses: [AllowanceUse], at now: Timestamp) async throws(StorageError) -> Int64?
+
+    /// What ``count(_:at:)`` would return. Nothing is counted.
+    func wait(for uses: [AllowanceUse], at now: Timestamp) async throws(StorageError) -> Int64?
 }
 
 /// The identities that users sign in with.

@@ -2,6 +2,7 @@ import Primitives
 import StorageModel
 import Testing
 
+@testable import Administration
 @testable import Registration
 @testable import Storage
 

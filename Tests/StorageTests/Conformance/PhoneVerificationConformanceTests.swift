@@ -3,6 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import Administration
 @testable import PhoneVerification
 
 @Suite("Any store: verifications of phone numbers")

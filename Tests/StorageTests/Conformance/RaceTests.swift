@@ -4,6 +4,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Administration
 @testable import PostgreSQL
 @testable import Registration
 @testable import Transactions

@@ -3,6 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import Administration
 @testable import Registration
 
 /// A phone number that a mobile network gives to somebody else.

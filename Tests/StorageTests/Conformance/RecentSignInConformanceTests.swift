@@ -3,6 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import Administration
 @testable import ProviderLogout
 
 /// A user who has just signed in with an idempotency record, and has another session of another identity.

@@ -362,7 +362,7 @@ struct DatabaseRestoreTests {
     func steps() async throws {
         let steps = try DatabaseSteps(of: configuration)
         #expect(steps.done == [])
-        #expect(steps.pending == ["35 all tables", "36 backchannel authentications"])
+        #expect(steps.pending == ["35 all tables", "36 backchannel authentications", "37 former tables"])
         #expect(try names == [])
         #expect(try await DatabaseSteps.run(on: configuration) == steps)
         #expect(try DatabaseSteps(of: configuration).done == steps.pending)

@@ -51,7 +51,7 @@ struct SQLiteDurabilityTests {
     func commits(synchronous: Synchronous) async throws {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
-        // Around the capacity of the collected writes, 128 KiB.
+        // Of one page and of many.
         for count in [1, 100_000, 119_000, 123_000, 127_000, 140_000, 1_000_000, 1] {
             let session = try Records.session()
             _ = try await store.signIn(Records.signIn(session: session))
@@ -78,7 +78,7 @@ struct SQLiteDurabilityTests {
             let configuration = SQLiteConfiguration(path: directory.file("store.db"))
             let store = try SQLStore(configuration: configuration)
             try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
-            // No frame fits; the first one fits in part; more is written than is collected; some of that fits.
+            // No frame of a small or large commit fits; the first one fits in part; some of a large commit fit.
             for (room, bytes) in [(0, 1), (1_000, 1), (0, 300_000), (200_000, 300_000)] {
                 let sessions = try (0..<5).map { _ in try Records.session() }
                 try limitFileSize(to: rlim_t(directory.size("store.db-wal") + room))
@@ -169,7 +169,7 @@ struct SQLiteDurabilityTests {
             }
             await #expect(throws: StorageError.self) {
                 try await store.onSQLite { db in
-                    // Fewer bytes than are collected, and more pages than the cache holds.
+                    // More pages than the cache holds.
                     for id in 0..<100 { try db.execute("INSERT INTO bulk VALUES (\(id), zeroblob(1000))") }
                     throw Stop()
                 }

@@ -79,7 +79,7 @@ enum Records {
     }
 }
 
-extension RefreshTokenStore {
+extension SessionStore {
     /// A token that is its own family, as every token was before families were introduced.
     func refreshToken(
         _ token: TokenHash, family: TokenHash? = nil, at now: Timestamp

@@ -24,12 +24,12 @@ package enum IdentitiesTable {
         }
     }
 
-    static func row(_ identity: Identity, in db: SQLSession) throws -> Row? {
+    package static func row(_ identity: Identity, in db: SQLSession) throws -> Row? {
         try db.first("\(select) WHERE issuer = ? AND subject = ?", identity, read: Row.init)
     }
 
     /// The live identities and those moved away, in the order they were added.
-    static func rows(of user: UserID, in db: SQLSession) throws -> [Row] {
+    package static func rows(of user: UserID, in db: SQLSession) throws -> [Row] {
         try db.all("\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST", user, read: Row.init)
     }
 
@@ -46,7 +46,7 @@ package enum IdentitiesTable {
 
     /// Adds an identity that no user has.
     /// - Parameter move: The move that brings a user's account to it.
-    static func insert(
+    package static func insert(
         _ identity: Identity, of user: UserID, by move: Int64? = nil, at now: Timestamp, in db: SQLSession
     ) throws {
         try db.perform(
@@ -55,7 +55,7 @@ package enum IdentitiesTable {
     }
 
     /// Stores by which moves an identity lost the account and got it, and when it was restored.
-    static func update(
+    package static func update(
         _ identity: Identity, movedBy: Int64?, arrivedBy: Int64?, restoredAt: Timestamp?, in db: SQLSession
     ) throws {
         try db.perform(
@@ -63,7 +63,7 @@ package enum IdentitiesTable {
             movedBy, arrivedBy, restoredAt, identity)
     }
 
-    static func delete(_ identity: Identity, in db: SQLSession) throws {
+    package static func delete(_ identity: Identity, in db: SQLSession) throws {
         try db.perform("DELETE FROM identities WHERE issuer = ? AND subject = ?", identity)
     }
 

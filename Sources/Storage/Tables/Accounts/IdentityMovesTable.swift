@@ -6,7 +6,7 @@ package import StorageModel
 /// The identities of a move are stored in `identities` only: the former has the move's number in `moved_by`, the
 /// current one in `arrived_by`. The port token's hash is unique: a port token moves an account once, also if the move
 /// was undone.
-enum IdentityMovesTable {
+package enum IdentityMovesTable {
     static func insert(
         user: UserID, token: TokenHash, at now: Timestamp, arrivingAt present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> Int64 {
@@ -21,12 +21,12 @@ enum IdentityMovesTable {
         try db.exists("SELECT 1 FROM identity_moves WHERE port_token_hash = ?", token)
     }
 
-    static func move(_ number: Int64, in db: SQLSession) throws -> IdentityMove? {
+    package static func move(_ number: Int64, in db: SQLSession) throws -> IdentityMove? {
         try db.first("\(select) WHERE id = ?", number, read: move(in:))
     }
 
     /// A user's moves, the first one first.
-    static func moves(of user: UserID, in db: SQLSession) throws -> [IdentityMove] {
+    package static func moves(of user: UserID, in db: SQLSession) throws -> [IdentityMove] {
         try db.all("\(select) WHERE user_id = ? ORDER BY id", user, read: move(in:))
     }
 
@@ -36,7 +36,7 @@ enum IdentityMovesTable {
             earlierDeparture: row.optionalNumber(4), earlierArrival: row.optionalNumber(5))
     }
 
-    static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
+    package static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
         try db.perform("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
     }
 
@@ -52,6 +52,6 @@ package struct IdentityMove: Sendable, Hashable {
     package let movedAt: Timestamp
     package let undoneAt: Timestamp?
     /// The former `moved_by` and `arrived_by` of the identity that the account came to, if it was stored.
-    var earlierDeparture: Int64?
-    var earlierArrival: Int64?
+    package var earlierDeparture: Int64?
+    package var earlierArrival: Int64?
 }

@@ -3,7 +3,7 @@ package import StorageModel
 
 /// The tables `users` and `identities`.
 package enum UsersTable {
-    static let columns = list(
+    package static let columns = list(
         ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns)
     /// How many ``columns`` there are.
     static let columnCount: CInt = 15
@@ -24,7 +24,7 @@ package enum UsersTable {
     }
 
     /// Reads the ``columns``, the first of which is `first`.
-    static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
+    package static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
         User(
             id: row.user(first), publicID: try row.text(first + 1), profile: row.profile(from: first + 2),
             assertions: row.assertions(from: first + 10), createdAt: row.time(first + 9))
@@ -57,7 +57,7 @@ package enum UsersTable {
         return found.user
     }
 
-    static func user(_ id: UserID, in db: SQLSession) throws -> User? {
+    package static func user(_ id: UserID, in db: SQLSession) throws -> User? {
         try db.first(userByID, id) { try user(in: $0) }
     }
 
@@ -74,12 +74,8 @@ package enum UsersTable {
             new: User(id: UserID(0), publicID: publicID, profile: profile, createdAt: now), asserted: asserted, flags,
             claims: claims, by: identity.issuer, at: now)
         let assertions = user.user.assertions
-        let number =
-            user.origins.isEmpty && assertions == nil
-            ? try db.insert(insertUser, publicID, profile, now, numbering: "id")
-            : try db.insert(
-                insertTrackedUser, publicID, profile, now, AssertionColumns(values: assertions), user.origins,
-                numbering: "id")
+        let number = try db.insert(
+            insertUser, publicID, profile, now, AssertionColumns(values: assertions), user.origins, numbering: "id")
         let id = UserID(number)
         try IdentitiesTable.insert(identity, of: id, at: now, in: db)
         return User(id: id, publicID: publicID, profile: profile, assertions: assertions, createdAt: now)
@@ -128,7 +124,7 @@ package enum UsersTable {
 
     /// Erases the user, with all rows that refer to it, the pending registrations of its identities, and the details of
     /// its audit events.
-    static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
+    package static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
         try db.perform(deletePendingRegistrations, id)
         try RecentSignInsTable.keep("user_id = ?", id, in: db)
         guard try db.run("DELETE FROM users WHERE id = ?", id) > 0 else { return false }
@@ -143,13 +139,8 @@ package enum UsersTable {
         WHERE identities.issuer = ? AND identities.subject = ?
         """)
     private static let userByID = SQL.numbered("SELECT \(columns) FROM users WHERE id = ?")
-    private static let insertUser = SQL.numbered(
-        """
-        INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
-        VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
-        """)
     private static let trackedColumns = ProviderAssertions.columns + AttributeOrigins.columns
-    private static let insertTrackedUser: SQL = {
+    private static let insertUser: SQL = {
         let columns = ["public_id"] + UserAttribute.columns + ["created_at"] + trackedColumns
         return SQL.numbered(
             """
@@ -193,45 +184,11 @@ extension SQLStore {
             return true
         }
     }
-
-    // MARK: For administrators
-
-    /// The users that a search finds, at most `limit`, the oldest first. A search by e-mail address, phone number or
-    /// public id reads all users: administrators need it rarely.
-    package func users(_ search: UserSearch, limit: Int) async throws(StorageError) -> [User] {
-        try await reads.submit { db in
-            func users<each Value: SQLValue>(_ condition: String, _ values: repeat each Value) throws -> [User] {
-                try db.all(
-                    "SELECT \(UsersTable.columns) FROM users WHERE \(condition) ORDER BY id LIMIT ?",
-                    repeat each values, Int64(limit)
-                ) { try UsersTable.user(in: $0) }
-            }
-            return switch search {
-            case .number(let user): try users("id = ?", user)
-            case .publicID(let text): try users("public_id = ?", text)
-            case .email(let text): try users("lower(email) = ?", text.lowercasedASCII)
-            case .phoneNumber(let text): try users("phone_number = ?", text)
-            case .identity(let identity):
-                try users("id = (SELECT user_id FROM identities WHERE issuer = ? AND subject = ?)", identity)
-            }
-        }
-    }
-
-    /// All that is stored of a user; nil if there is none.
-    package func account(of user: UserID) async throws(StorageError) -> AccountRecord? {
-        try await reads.submit { db in
-            guard let found = try UsersTable.user(user, in: db) else { return nil }
-            return AccountRecord(
-                user: found, identities: try IdentitiesTable.rows(of: user, in: db),
-                moves: try IdentityMovesTable.moves(of: user, in: db),
-                sessionCount: Int(try db.number("SELECT count(*) FROM sessions WHERE user_id = ?", user)))
-        }
-    }
 }
 
 extension String {
     /// Lower case as the databases' `lower` makes it, which changes ASCII letters only.
-    fileprivate var lowercasedASCII: String {
+    package var lowercasedASCII: String {
         String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self)
     }
 }

@@ -45,22 +45,6 @@ package enum AuditTable {
             "UPDATE audit_events SET salt = ?, details_digest = ? WHERE serial = ? AND details_digest IS NULL", salt,
             details.digest(salt: salt), serial)
     }
-
-    fileprivate static func events(_ query: AuditQuery, in db: SQLSession) throws -> [RecordedAuditEvent] {
-        // A NULL condition is left out: the planner of SQLite would not use an index behind "? IS NULL OR".
-        let filters: [(condition: String, value: (any SQLValue)?)] = [
-            ("user_id = ?", query.user), ("kind = ?", query.kind?.name), ("time >= ?", query.since),
-            ("time < ?", query.until), ("serial < ?", query.before),
-        ].filter { $0.value != nil }
-        let filter = filters.isEmpty ? "" : "WHERE \(filters.map(\.condition).joined(separator: " AND ")) "
-        var statement = try CachedStatement(
-            db, "SELECT \(columns) FROM audit_events \(filter)ORDER BY serial DESC LIMIT ?")
-        for (_, value) in filters { value?.bind(to: &statement) }
-        statement.bind(Int64(min(max(query.limit, 1), 10_000)))
-        var events: [RecordedAuditEvent] = []
-        while try statement.next() { events.append(try RecordedAuditEvent(statement)) }
-        return events
-    }
 }
 
 extension RecordedAuditEvent {
@@ -82,7 +66,21 @@ extension SQLStore {
     }
 
     package func auditEvents(_ query: AuditQuery) async throws(StorageError) -> [RecordedAuditEvent] {
-        try await reads.submit { db in try AuditTable.events(query, in: db) }
+        try await reads.submit { db in
+            // A NULL condition is left out: the planner of SQLite would not use an index behind "? IS NULL OR".
+            let filters: [(condition: String, value: (any SQLValue)?)] = [
+                ("user_id = ?", query.user), ("kind = ?", query.kind?.name), ("time >= ?", query.since),
+                ("time < ?", query.until), ("serial < ?", query.before),
+            ].filter { $0.value != nil }
+            let filter = filters.isEmpty ? "" : "WHERE \(filters.map(\.condition).joined(separator: " AND ")) "
+            var statement = try CachedStatement(
+                db, "SELECT \(AuditTable.columns) FROM audit_events \(filter)ORDER BY serial DESC LIMIT ?")
+            for (_, value) in filters { value?.bind(to: &statement) }
+            statement.bind(Int64(min(max(query.limit, 1), 10_000)))
+            var events: [RecordedAuditEvent] = []
+            while try statement.next() { events.append(try RecordedAuditEvent(statement)) }
+            return events
+        }
     }
 
     package func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int {

@@ -7,29 +7,6 @@ package import StorageModel
 /// family that is not the live one is spent. Sessions of earlier versions have further rows, of tokens spent at that
 /// time.
 private enum RefreshTokensTable {
-    /// Replaces a session's tokens and remembers the old ones; false if the presented token is not the live one.
-    static func rotate(_ rotation: RefreshTokenRotation, in db: SQLSession) throws -> Bool {
-        let presented = rotation.presented
-        let old = try db.first(
-            "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?", presented.token
-        ) { row in
-            (serial: row.number(0), token: try row.hash(1), expiresAt: row.time(2), rotations: row.number(3))
-        }
-        guard let old else { return false }
-        try db.perform(
-            updateTokens, rotation.tokenHash, rotation.refreshTokenHash, rotation.expiresAt, rotation.refreshExpiresAt,
-            old.serial)
-        try db.perform(
-            replaceLast, old.serial, presented.token, rotation.last.salt, rotation.last.caller, rotation.graceEndsAt,
-            old.token, min(old.expiresAt, rotation.graceEndsAt))
-        // Has an effect at a session's first rotation only.
-        try db.perform(insertFamily, presented.family, old.serial, old.rotations + 1)
-        if let key = rotation.idTokenKey {
-            try IDTokenHintsTable.replaceSessionKey(key, of: old.serial, in: db)
-        }
-        return true
-    }
-
     static let selectLive = SQL.numbered(
         """
         SELECT \(SessionsTable.columns) FROM sessions JOIN users ON users.id = sessions.user_id \
@@ -43,19 +20,19 @@ private enum RefreshTokensTable {
         ON last_rotations.session = spent.session AND last_rotations.refresh_hash = ?1 \
         WHERE spent.refresh_hash IN (?1, ?2) AND sessions.refresh_expires_at > ?3
         """)
-    private static let updateTokens = SQL.numbered(
+    static let updateTokens = SQL.numbered(
         """
         UPDATE sessions SET token_hash = ?, refresh_hash = ?, expires_at = ?, refresh_expires_at = ?, \
         rotations = rotations + 1 WHERE serial = ?
         """)
-    private static let replaceLast = SQL.numbered(
+    static let replaceLast = SQL.numbered(
         """
         INSERT INTO last_rotations (session, refresh_hash, salt, caller, grace_ends_at, token_hash, token_expires_at) \
         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET refresh_hash = excluded.refresh_hash, \
         salt = excluded.salt, caller = excluded.caller, grace_ends_at = excluded.grace_ends_at, \
         token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at
         """)
-    private static let insertFamily = SQL.numbered(
+    static let insertFamily = SQL.numbered(
         """
         INSERT INTO spent_refresh_tokens (refresh_hash, session, number) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
         """)
@@ -85,6 +62,28 @@ extension SQLStore {
     }
 
     package func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool {
-        try await writes.submit { db in try RefreshTokensTable.rotate(rotation, in: db) }
+        try await writes.submit { db in
+            let presented = rotation.presented
+            let old = try db.first(
+                "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?", presented.token
+            ) { row in
+                (serial: row.number(0), token: try row.hash(1), expiresAt: row.time(2), rotations: row.number(3))
+            }
+            guard let old else { return false }
+            try db.perform(
+                RefreshTokensTable.updateTokens, rotation.tokenHash, rotation.refreshTokenHash, rotation.expiresAt,
+                rotation.refreshExpiresAt,
+                old.serial)
+            try db.perform(
+                RefreshTokensTable.replaceLast, old.serial, presented.token, rotation.last.salt, rotation.last.caller,
+                rotation.graceEndsAt,
+                old.token, min(old.expiresAt, rotation.graceEndsAt))
+            // Has an effect at a session's first rotation only.
+            try db.perform(RefreshTokensTable.insertFamily, presented.family, old.serial, old.rotations + 1)
+            if let key = rotation.idTokenKey {
+                try IDTokenHintsTable.replaceSessionKey(key, of: old.serial, in: db)
+            }
+            return true
+        }
     }
 }

@@ -5,7 +5,7 @@ package import StorageModel
 extension SessionsTable {
     /// Ends a user's sessions but one; returns how many there were. Counts even if there were none: no one else shall
     /// get one by a retry.
-    static func endAll(of user: UserID, except id: String? = nil, in db: SQLSession) throws -> Int {
+    package static func endAll(of user: UserID, except id: String? = nil, in db: SQLSession) throws -> Int {
         // No session has an empty id.
         try endAll(of: user, "user_id = ? AND id <> ?", user, id ?? "", in: db)
     }

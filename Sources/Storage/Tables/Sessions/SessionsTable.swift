@@ -3,26 +3,20 @@ package import StorageModel
 
 /// The table `sessions`: each row is a session and its refresh token.
 package enum SessionsTable {
-    /// What a retry of the sign-in that made a session needs after a restart; see ``RecentSignInsTable``.
-    package struct Retry {
-        let record: IdempotencyRecord
-        /// How often sessions of the user had been ended.
-        let endings: Int64
-    }
-
     /// - Parameters:
     ///   - identity: The identity that signed in.
     ///   - providerSession: The session at the identity's provider.
+    ///   - retry: What the row keeps for a retry of the sign-in after a restart; see ``RecentSignInsTable``.
     ///   - isNewUser: Whether the sign-in registered the user, for the audit event.
     ///   - requestID: For the audit event.
     package static func insert(
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
-        _ retry: Retry? = nil, isNewUser: Bool = false, requestID: String? = nil, in db: SQLSession
+        _ retry: RecentSignIn? = nil, isNewUser: Bool = false, requestID: String? = nil, in db: SQLSession
     ) throws {
         try db.perform(
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
             session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
-            retry?.record.key, retry?.endings, retry?.record.endsAt)
+            retry?.key, retry?.session.endings, retry?.endsAt)
         if let idToken = session.idToken {
             try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
         }

@@ -46,34 +46,18 @@ package enum IssuerBindingsTable {
             trust: IssuerBinding.Trust(rawValue: try row.text(4)) ?? .firstUse)
     }
 
-    /// Does what an effect says to an issuer's binding.
-    fileprivate static func put(
-        _ binding: IssuerBinding, _ effect: KnownIssuer.Effect, limit: Int, at now: Timestamp, in db: SQLSession
-    ) throws {
-        switch effect {
-        case .stays: return
-        case .isAdded: guard try db.number("SELECT count(*) FROM issuer_bindings") < Int64(limit) else { return }
-        case .isReplaced: try db.perform("DELETE FROM issuer_bindings WHERE issuer = ?", binding.issuer)
-        }
-        try db.perform(
-            """
-            INSERT INTO issuer_bindings (issuer, jwks_uri, token_host, hosts, trust, bound_at) \
-            VALUES (?, ?, ?, ?, ?, ?)
-            """, binding.issuer, binding.jwksURI, binding.tokenHost, binding.hosts.sorted().joined(separator: " "),
-            binding.trust.rawValue, now)
-    }
-
-    /// Does what an effect says to a network's issuer.
-    fileprivate static func put(
-        _ network: String, _ issuer: String, _ effect: KnownIssuer.Effect, limit: Int, at now: Timestamp,
+    /// Makes room for a row as an effect says. False if no row is to be inserted.
+    fileprivate static func makeRoom(
+        in table: StaticString, for effect: KnownIssuer.Effect, _ column: StaticString, _ key: String, limit: Int,
         in db: SQLSession
-    ) throws {
+    ) throws -> Bool {
         switch effect {
-        case .stays: return
-        case .isAdded: guard try db.number("SELECT count(*) FROM network_issuers") < Int64(limit) else { return }
-        case .isReplaced: try db.perform("DELETE FROM network_issuers WHERE network = ?", network)
+        case .stays: return false
+        case .isAdded: return try db.number("SELECT count(*) FROM \(table)") < Int64(limit)
+        case .isReplaced:
+            try db.perform("DELETE FROM \(table) WHERE \(column) = ?", key)
+            return true
         }
-        try db.perform("INSERT INTO network_issuers (network, issuer, bound_at) VALUES (?, ?, ?)", network, issuer, now)
     }
 }
 
@@ -91,9 +75,23 @@ extension SQLStore {
                 try db.perform(
                     "DELETE FROM network_issuers WHERE issuer = ? AND network <> ?", binding.issuer, network)
             }
-            try IssuerBindingsTable.put(binding, change.binding, limit: limit, at: now, in: db)
-            try IssuerBindingsTable.put(
-                network, binding.issuer, change.networkIssuer, limit: limit, at: now, in: db)
+            if try IssuerBindingsTable.makeRoom(
+                in: "issuer_bindings", for: change.binding, "issuer", binding.issuer, limit: limit, in: db)
+            {
+                try db.perform(
+                    """
+                    INSERT INTO issuer_bindings (issuer, jwks_uri, token_host, hosts, trust, bound_at) \
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """, binding.issuer, binding.jwksURI, binding.tokenHost,
+                    binding.hosts.sorted().joined(separator: " "), binding.trust.rawValue, now)
+            }
+            if try IssuerBindingsTable.makeRoom(
+                in: "network_issuers", for: change.networkIssuer, "network", network, limit: limit, in: db)
+            {
+                try db.perform(
+                    "INSERT INTO network_issuers (network, issuer, bound_at) VALUES (?, ?, ?)", network, binding.issuer,
+                    now)
+            }
             return try IssuerBindingsTable.known(of: network, binding.issuer, in: db)
         }
     }

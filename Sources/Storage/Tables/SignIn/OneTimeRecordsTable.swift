@@ -57,10 +57,10 @@ package enum OneTimeRecordsTable {
     package static func take(
         _ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession
     ) throws -> [UInt8]? {
-        try db.returned(
+        try db.all(
             "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? RETURNING content",
             handle, purpose, now
-        ) { $0.blob(0) }
+        ) { $0.blob(0) }.first
     }
 }
 

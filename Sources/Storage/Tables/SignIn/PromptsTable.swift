@@ -35,14 +35,6 @@ package enum PromptsTable {
         return nil
     }
 
-    /// The seconds to wait that ``count(_:at:in:)`` would return; nothing is written.
-    static func wait(for uses: [AllowanceUse], at now: Timestamp, in db: SQLSession) throws -> Int64? {
-        for use in uses {
-            if case .refused(let seconds, _) = try verdict(of: use, at: now, in: db) { return seconds }
-        }
-        return nil
-    }
-
     /// Takes back one use of an allowance.
     package static func takeBack(_ use: AllowanceUse, in db: SQLSession) throws {
         // A time in the past is as good as no row.
@@ -50,7 +42,7 @@ package enum PromptsTable {
             "UPDATE prompts SET whole_at = whole_at - ? WHERE user_hash = ?", use.allowance.interval, use.key)
     }
 
-    private static func verdict(
+    fileprivate static func verdict(
         of use: AllowanceUse, at now: Timestamp, in db: SQLSession
     ) throws -> SharedAllowance.Verdict {
         use.allowance.verdict(
@@ -76,6 +68,11 @@ extension SQLStore {
     package func wait(
         for uses: [AllowanceUse], at now: Timestamp
     ) async throws(StorageError) -> Int64? {
-        try await reads.submit { db in try PromptsTable.wait(for: uses, at: now, in: db) }
+        try await reads.submit { db in
+            for use in uses {
+                if case .refused(let seconds, _) = try PromptsTable.verdict(of: use, at: now, in: db) { return seconds }
+            }
+            return nil
+        }
     }
 }

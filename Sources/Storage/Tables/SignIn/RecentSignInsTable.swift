@@ -9,17 +9,15 @@ package import StorageModel
 enum RecentSignInsTable {
     /// Stores a sign-in's result in its transaction. False, and nothing is stored, if one of the user's sessions was
     /// ended since the same sign-in first completed.
-    static func put(_ record: IdempotencyRecord, _ given: GivenSession, in db: SQLSession) throws -> Bool {
-        try db.run(put, record.key, given.user, given.id, given.endings, record.endsAt) > 0
+    static func put(_ signIn: RecentSignIn, in db: SQLSession) throws -> Bool {
+        try db.run(put, signIn) > 0
     }
 
     /// The same for a new user, of whom no session can have been ended.
-    static func putFirst(_ record: IdempotencyRecord, _ given: GivenSession, in db: SQLSession) throws {
-        try db.perform(put, record.key, given.user, given.id, given.endings, record.endsAt)
-    }
+    static func putFirst(_ signIn: RecentSignIn, in db: SQLSession) throws { try db.perform(put, signIn) }
 
     /// Looks the holder of an identity up and stores the record of a sign-in, in one statement. The session is nil in
-    /// the case of ``put(_:_:in:)``, if one of the user's sessions was ended since the sign-in first began, and if
+    /// the case of ``put(_:in:)``, if one of the user's sessions was ended since the sign-in first began, and if
     /// there is no user. PostgreSQL only.
     static func putIfKnown(
         _ record: IdempotencyRecord, _ identity: Identity, session: String, in db: SQLSession
@@ -117,7 +115,12 @@ extension SQLStore {
     }
 }
 
-extension RecentSignIn {
+/// Five columns: those of `recent_sign_ins`.
+extension RecentSignIn: SQLValue {
+    package func bind(to statement: inout CachedStatement) {
+        statement.bind(key, session.user, session.id, session.endings, endsAt)
+    }
+
     fileprivate init(_ row: borrowing CachedStatement) throws {
         self.init(
             key: row.blob(0),

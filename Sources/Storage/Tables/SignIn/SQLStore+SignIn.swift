@@ -22,7 +22,7 @@ extension SQLStore {
 
     /// Adds the session of a sign-in, with the provider's tokens.
     package static func addSession(
-        of signIn: SignInRecord, for user: SignedInUser, _ retry: SessionsTable.Retry? = nil, in db: SQLSession
+        of signIn: SignInRecord, for user: SignedInUser, _ retry: RecentSignIn? = nil, in db: SQLSession
     ) throws {
         try SessionsTable.insert(
             signIn.session, for: user.user.id, by: signIn.identity, signIn.providerSession, retry,
@@ -45,7 +45,7 @@ extension SQLStore {
     /// its own. Nil if the sign-in is refused.
     private static func signedIn(
         by signIn: SignInRecord, isShared: Bool, in db: SQLSession
-    ) throws -> (SignedInUser, SessionsTable.Retry?)? {
+    ) throws -> (SignedInUser, RecentSignIn?)? {
         let record = signIn.idempotency
         let holder: UsersTable.Holder
         var stored: GivenSession?
@@ -63,11 +63,12 @@ extension SQLStore {
         var signedIn = user
         let given = GivenSession(id: signIn.session.id, user: user.user.id, endings: endings)
         signedIn.given = given
-        guard isShared else { return (signedIn, SessionsTable.Retry(record: record, endings: endings)) }
+        let recent = RecentSignIn(key: record.key, session: given, endsAt: record.endsAt)
+        guard isShared else { return (signedIn, recent) }
         if user.isNew {
-            try RecentSignInsTable.putFirst(record, given, in: db)
+            try RecentSignInsTable.putFirst(recent, in: db)
         } else if stored == nil {
-            guard try RecentSignInsTable.put(record, given, in: db) else { return nil }
+            guard try RecentSignInsTable.put(recent, in: db) else { return nil }
         }
         return (signedIn, nil)
     }

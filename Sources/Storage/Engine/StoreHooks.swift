@@ -1,15 +1,5 @@
 package import StorageModel
 
-/// The load of a store.
-package struct StoreStatistics: Sendable, Hashable {
-    /// Calls that wait for a reading connection.
-    package let readsWaiting: Int
-    /// Calls that wait to write.
-    package let writesWaiting: Int
-    /// Commits, each of one or several writes.
-    package let commits: Int
-}
-
 /// A completed call of a store.
 package struct StoreCall: Sendable, Hashable {
     package enum Kind: Sendable, Hashable, CaseIterable { case read, write }
@@ -42,12 +32,5 @@ package struct StoreHooks: Sendable {
     package init(observer: StoreObserver? = nil, interceptor: StoreInterceptor? = nil) {
         self.observer = observer
         self.interceptor = interceptor
-    }
-}
-
-extension SQLStore {
-    package var statistics: StoreStatistics {
-        StoreStatistics(
-            readsWaiting: reads.waitingCount, writesWaiting: writes.waitingCount, commits: writes.batchCount)
     }
 }
