@@ -12,9 +12,8 @@ extension AdminService {
     ///   one.
     package func relink(
         _ user: Int64, toIssuer issuer: String, subject: String, replacing: String? = nil, reason: String?,
-        applies: Bool,
-        as format: LineFormat = .text
-    ) async throws -> [String] {
+        applies: Bool
+    ) async throws -> CommandReport {
         try check(reason)
         let identity = Identity(issuer: issuer, subject: subject)
         try check(identity, replacing: replacing)
@@ -31,7 +30,7 @@ extension AdminService {
                 "user \(user) \(applies ? "signs" : "would sign") in with \(identity.name),",
                 "  and no longer with \(former.name);", "  sessions ended: \(record.sessionCount).",
             ]
-            return report(lines, as: format, applies: applies) { json in
+            return report(lines, applies: applies) { json in
                 json.add("user_id", user)
                 json.add("identity", object: identity.write)
                 json.add("former_identity", object: former.write)
@@ -43,8 +42,8 @@ extension AdminService {
     /// Merges an account into another, which gets the identities and missing profile values. The merged account is
     /// erased and its sessions end.
     package func merge(
-        _ other: Int64, into user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
-    ) async throws -> [String] {
+        _ other: Int64, into user: Int64, reason: String?, applies: Bool
+    ) async throws -> CommandReport {
         try check(reason)
         guard other != user else { throw AdministratorError("name two different users") }
         let (gone, kept) = (try await account(of: other), try await account(of: user))
@@ -59,7 +58,7 @@ extension AdminService {
             "user \(other) \(applies ? "was" : "would be") merged into user \(kept.user.id.number) and erased:",
             "  identities moved: \(gone.identities.count);", "  sessions ended: \(gone.sessionCount).",
         ]
-        return report(lines, as: format, applies: applies) { json in
+        return report(lines, applies: applies) { json in
             json.add("user_id", user)
             json.add("erased_user_id", other)
             json.add("identities_moved", gone.identities.count)
@@ -68,9 +67,7 @@ extension AdminService {
     }
 
     /// Erases a user: identities, sessions, tokens and profile.
-    package func erase(
-        _ user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
-    ) async throws -> [String] {
+    package func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
         if applies {
@@ -81,7 +78,7 @@ extension AdminService {
         let line =
             "user \(user) \(applies ? "was" : "would be") erased, with identities: \(record.identities.count), "
             + "sessions: \(record.sessionCount)."
-        return report([line], as: format, applies: applies) { json in
+        return report([line], applies: applies) { json in
             json.add("user_id", user)
             json.add("identities", record.identities.count)
             json.add("sessions_ended", record.sessionCount)

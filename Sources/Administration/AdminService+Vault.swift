@@ -11,12 +11,11 @@ extension AdminService {
     /// - Parameters:
     ///   - deletesUnreadableClaims: Whether claims that none of the keys decrypts are deleted.
     ///   - step: The rows of one step.
-    ///   - format: Of the result; the progress is text.
     /// - Throws: ``AdministratorError``, also if rows remain that none of the keys decrypts.
     package func rotateVault(
         _ configuration: Configuration, applies: Bool, deletesUnreadableClaims: Bool = false, step: Int = 200,
-        as format: LineFormat = .text, progress: (String) -> Void = { _ in }
-    ) async throws -> [String] {
+        progress: (String) -> Void = { _ in }
+    ) async throws -> CommandReport {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         guard let current = vault.currentKeyID else {
@@ -29,9 +28,20 @@ extension AdminService {
             "rows of tokens and claims with the current key (\(current)): \(status.current);",
             "  with older keys or none: \(total); with keys that are not configured: \(status.lost).",
         ]
+        /// The rows before the command, and those that it encrypted again.
+        func report(_ lines: [String], encrypted: Int) -> CommandReport {
+            CommandReport(text: lines) { json in
+                json.add("key", current)
+                json.add("current", status.current)
+                json.add("older", status.older)
+                json.add("unreadable", status.lost)
+                json.add("encrypted", encrypted)
+                json.add("applied", applies)
+            }
+        }
         guard applies else {
-            if format == .json { return report(status, current, encrypted: 0, applies: false) }
-            return survey + (total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."])
+            let remedy = total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."]
+            return report(survey + remedy, encrypted: 0)
         }
         for line in survey { progress(line) }
         var (done, unreadable) = (0, 0)
@@ -55,19 +65,9 @@ extension AdminService {
                     + "decrypts them. Add their key after the first and repeat the command. If the key is lost: tokens "
                     + "are replaced when their users sign in, and --delete-unreadable-claims makes room for new claims")
         }
-        if format == .json { return report(status, current, encrypted: done, applies: true) }
-        return ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."]
-    }
-
-    /// The rows before the command, and those that it encrypted again.
-    private func report(_ status: VaultStatus, _ key: String, encrypted: Int, applies: Bool) -> [String] {
-        report([], as: .json, applies: applies) { json in
-            json.add("key", key)
-            json.add("current", status.current)
-            json.add("older", status.older)
-            json.add("unreadable", status.lost)
-            json.add("encrypted", encrypted)
-        }
+        return report(
+            ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."],
+            encrypted: done)
     }
 
     private func rotateOnce(

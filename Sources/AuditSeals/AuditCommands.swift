@@ -39,9 +39,8 @@ struct VerifyAuditCommand: AsyncParsableCommand {
     func run() async throws {
         try parent.refuseSelection(because: "the log is always verified as a whole")
         let proof = AdminService.AuditProof(expected: expect, keys: key)
-        try await runAdminCommand(options) { [output] admin, configuration in
-            try await admin.verifyAudit(configuration, proof, as: output.format.lines) { print($0) }
-            return []
+        try await runAdminCommand(options, as: output.format) { admin, configuration in
+            try await admin.verifyAudit(configuration, proof)
         }
     }
 }
@@ -65,7 +64,7 @@ struct ExportAuditCommand: AsyncParsableCommand {
         try parent.refuseSelection(because: "an export is always whole")
         try await runAdminCommand(options) { admin, _ in
             try await admin.exportAudit { print($0) }
-            return []
+            return CommandReport(text: [], json: [])
         }
     }
 }

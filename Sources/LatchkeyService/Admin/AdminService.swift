@@ -51,9 +51,24 @@ package struct AdminService: Sendable {
             throw AdministratorError("the database: \(error.reason)")
         }
     }
+}
 
-    /// How commands print their lines: for people, or for programs as one JSON object on each line.
-    package enum LineFormat: Sendable { case text, json }
+/// What a command tells: lines for people, and lines for programs, each of which is one JSON object.
+package struct CommandReport: Sendable {
+    package var text: [String]
+    package var json: [String]
+    /// Why the command failed all the same.
+    package var failure: AdministratorError?
+
+    package init(text: [String], json: [String]) {
+        self.text = text
+        self.json = json
+    }
+
+    /// - Parameter members: Writes the one object.
+    package init(text: [String], _ members: (inout JSONObjectWriter) -> Void) {
+        self.init(text: text, json: [JSONObjectWriter.text(members)])
+    }
 }
 
 /// Why an administrator's command failed: the cause and the remedy.

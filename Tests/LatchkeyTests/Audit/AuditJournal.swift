@@ -127,7 +127,7 @@ final class AuditJournal: Sendable {
     /// What `latchkey audit verify` finds and prints.
     func verify(
         expecting expected: String? = nil, vouchingFor keys: [String] = [],
-        as format: AdminService.LineFormat = .text, encryptedWith encryptionKeys: [EncryptionKey]? = nil
+        encryptedWith encryptionKeys: [EncryptionKey]? = nil
     ) async throws -> (lines: [String], failure: String?) {
         var configuration = configuration
         if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
@@ -138,7 +138,11 @@ final class AuditJournal: Sendable {
         let admin = try AdminService(configuration, features: .standard, clock: clock.wallClock)
         var lines: [String] = []
         var failure: String?
-        do { try await admin.verifyAudit(configuration, proof, as: format) { lines.append($0) } } catch {
+        do {
+            let report = try await admin.verifyAudit(configuration, proof)
+            lines = report.text
+            failure = report.failure?.description
+        } catch {
             failure = "\(error)"
         }
         await admin.close()
