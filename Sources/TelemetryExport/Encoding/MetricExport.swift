@@ -43,7 +43,7 @@ package enum MetricExport {
     private static func add(
         _ point: MetricPoint, since start: String?, at now: String, to json: inout JSONObjectWriter
     ) {
-        json.add(attributes: point.labels.map { ($0.name, .string($0.value)) })
+        json.add(attributes: point.labels)
         json.add("startTimeUnixNano", ifPresent: start)
         json.add("timeUnixNano", now)
         switch point.value {

@@ -1,4 +1,5 @@
 package import Primitives
+import Tracing
 
 /// What the exported spans and metrics are of: one process of one service.
 package struct TelemetryResource: Sendable, Hashable {
@@ -22,34 +23,38 @@ extension JSONObjectWriter {
             ("service.name", resource.serviceName), ("service.version", resource.version),
             ("service.instance.id", resource.instanceID),
         ]
-        add("resource", object: { $0.add(attributes: attributes.map { ($0.0, .string($0.1)) }) })
+        add("resource", object: { $0.add(attributes: attributes) })
     }
 
     /// Writes `scope`: what made the spans and metrics.
     mutating func addScope(_ version: String) {
-        add(
-            "scope",
-            object: { scope in
-                scope.add("name", "latchkey")
-                scope.add("version", version)
-            })
+        add("scope") { scope in
+            scope.add("name", "latchkey")
+            scope.add("version", version)
+        }
     }
 
     /// Writes `attributes`, a list of key-value pairs; nothing if there are none.
-    mutating func add(attributes: [(name: String, value: SpanRecord.Value)]) {
+    mutating func add(attributes: [(name: String, value: String)]) {
+        add(attributes: attributes.map { ($0.name, .string($0.value)) })
+    }
+
+    /// Writes single values. Latchkey sets no lists.
+    mutating func add(attributes: [(name: String, value: SpanAttribute)]) {
         guard !attributes.isEmpty else { return }
         add("attributes", objects: attributes) { attribute, json in
             json.add("key", attribute.name)
-            json.add(
-                "value",
-                object: { value in
-                    switch attribute.value {
-                    case .string(let text): value.add("stringValue", text)
-                    case .bool(let flag): value.add("boolValue", flag)
-                    case .int(let number): value.add("intValue", String(number))
-                    case .double(let number): value.add("doubleValue", json: ProtoJSON.text(number))
-                    }
-                })
+            json.add("value") { value in
+                switch attribute.value {
+                case .string(let text): value.add("stringValue", text)
+                case .stringConvertible(let text): value.add("stringValue", "\(text)")
+                case .bool(let flag): value.add("boolValue", flag)
+                case .int32(let number): value.add("intValue", String(number))
+                case .int64(let number): value.add("intValue", String(number))
+                case .double(let number): value.add("doubleValue", json: ProtoJSON.text(number))
+                default: break
+                }
+            }
         }
     }
 }

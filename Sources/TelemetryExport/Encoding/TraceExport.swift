@@ -26,7 +26,9 @@ extension JSONObjectWriter {
         add("kind", span.kind.number)
         add("startTimeUnixNano", String(span.start))
         add("endTimeUnixNano", String(span.end))
-        add(attributes: span.attributes)
+        var attributes: [(name: String, value: SpanAttribute)] = []
+        span.attributes.forEach { attributes.append(($0, $1)) }
+        add(attributes: attributes.sorted { $0.name < $1.name })
         if span.isError { add("status", object: { $0.add("code", 2) }) }
     }
 }

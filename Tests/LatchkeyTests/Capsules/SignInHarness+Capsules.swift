@@ -22,7 +22,7 @@ extension SignInHarness {
 
     /// The kept capsules, oldest first.
     func capsules() async throws -> [KeptCapsule] {
-        try await asOperator { try await $0.capsules(limit: 1000, as: .json) }.map(KeptCapsule.init)
+        try await asOperator { try await $0.capsules(limit: 1000).json }.map(KeptCapsule.init)
     }
 }
 

@@ -2,11 +2,15 @@ import LatchkeyService
 
 extension SignInHarness {
     /// Runs a command of an operator on the server's database, while the server runs.
-    func runAdminCommand(_ command: (AdminService) async throws -> [String]) async throws -> [String] {
+    /// - Parameter lines: Those for people or those for programs.
+    func runAdminCommand(
+        as lines: KeyPath<CommandReport, [String]> = \.text,
+        _ command: (AdminService) async throws -> CommandReport
+    ) async throws -> [String] {
         let admin = try AdminService(configuration, features: .none)
-        let result: Result<[String], any Error>
+        let result: Result<CommandReport, any Error>
         do { result = .success(try await command(admin)) } catch { result = .failure(error) }
         await admin.close()
-        return try result.get()
+        return try result.get()[keyPath: lines]
     }
 }
