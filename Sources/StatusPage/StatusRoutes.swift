@@ -37,22 +37,6 @@ struct StatusRoutes: APIFeature {
         add("/status/capsule") { try await showCapsule($0) }
     }
 
-    static var schemas: KeyValuePairs<String, APISchema> { [:] }
-
-    static var startPaths: [String] { [] }
-
-    func signInRequest(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
-        device: String?
-    ) -> SignInRequest? { nil }
-
-    func describe(in json: inout JSONObjectWriter) {}
-    func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
-
-    var connectedOrigins: [String] { [] }
-
-    var pageRegistration: (any PageRegistration)? { nil }
-
     /// `GET /status/events`: the status as server-sent events, until the reader goes or the server stops.
     private func showEvents() throws -> Response {
         guard let watcher = StatusWatcher(in: watchers) else { throw APIError.overloaded }

@@ -35,11 +35,13 @@ extension AdminService {
         "user.erased", "user.merged", "user.merged_away", "vault.rotated",
     ]
 
+    private static let usualAuditLimit = 100
+
     /// The latest selected events, oldest first, one line each.
     /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, an unknown kind, or a failing
     ///   database.
     package func audit(_ selection: AuditSelection) async throws -> CommandReport {
-        let limit = selection.limit ?? 100
+        let limit = selection.limit ?? Self.usualAuditLimit
         guard (1...10_000).contains(limit) else {
             throw AdministratorError(.usage, "the limit must be a number from 1 to 10000")
         }

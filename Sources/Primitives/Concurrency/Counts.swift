@@ -11,3 +11,16 @@ package final class Counts<Value: Sendable>: Sendable {
     /// Since the process started.
     package var present: Value { value.withLock { $0 } }
 }
+
+/// A flag that is set once and read by all.
+package final class SharedFlag: Sendable {
+    private let value: Atomic<Bool>
+
+    package init(_ isSet: Bool = false) { value = Atomic(isSet) }
+
+    package var isSet: Bool { value.load(ordering: .acquiring) }
+
+    /// - Returns: Whether it was set before.
+    @discardableResult
+    package func set() -> Bool { value.exchange(true, ordering: .acquiringAndReleasing) }
+}
