@@ -2,7 +2,7 @@ package import HTTPServer
 package import Primitives
 package import SignIn
 
-/// What a feature adds to the API. All has a default that adds nothing.
+/// What a feature adds to the API. `Feature` has defaults for a feature that adds nothing.
 package protocol APIFeature: Sendable {
     /// Its operations in the OpenAPI document: those routes that a client may use.
     static var operations: [APIOperation] { get }
@@ -37,19 +37,4 @@ package protocol APIFeature: Sendable {
 
     /// The origins that this server's pages may call, besides its own.
     var connectedOrigins: [String] { get }
-}
-
-extension APIFeature {
-    package static var operations: [APIOperation] { [] }
-    package static var schemas: KeyValuePairs<String, APISchema> { [:] }
-    package static var startPaths: [String] { [] }
-    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
-    package func signInRequest(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
-        device: String?
-    ) async throws -> SignInRequest? { nil }
-    package func describe(in json: inout JSONObjectWriter) {}
-    package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
-    package var pageRegistration: (any PageRegistration)? { nil }
-    package var connectedOrigins: [String] { [] }
 }

@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import HTTPServer
 package import LatchkeyAPI
 public import LatchkeyConfiguration
 package import Logging
@@ -101,6 +102,18 @@ package protocol Feature: APIFeature {
 }
 
 extension Feature {
+    package static var operations: [APIOperation] { [] }
+    package static var schemas: KeyValuePairs<String, APISchema> { [:] }
+    package static var startPaths: [String] { [] }
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
+    package func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) async throws -> SignInRequest? { nil }
+    package func describe(in json: inout JSONObjectWriter) {}
+    package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
+    package var pageRegistration: (any PageRegistration)? { nil }
+    package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
     package static func callbackPaths(

@@ -6,7 +6,7 @@ import Primitives
 import SignIn
 
 /// The routes of the status page: for this machine, and for administrators' API keys.
-struct StatusRoutes: APIFeature {
+struct StatusRoutes {
     /// The pause between two events.
     private static let pause = Duration.seconds(2)
 

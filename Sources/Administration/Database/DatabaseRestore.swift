@@ -67,8 +67,10 @@ package struct DatabaseRestore: Sendable, Hashable {
             throw StorageError(.corrupt, reason: "it has no tables of Latchkey")
         }
         try DetachedDatabase.check(db)
+        let model = try SQLiteConnection(SQLiteConnection.inMemory)
+        try Schema.migrate(model, with: Array(done))
         guard missing.map(\.name) == Schema.migrations.suffix(missing.count).map(\.name),
-            try objects(db) == expectedObjects(after: Array(done))
+            try objects(db) == objects(model)
         else {
             throw StorageError(
                 .corrupt, reason: "its tables, indexes or triggers are not those of any version of Latchkey")
@@ -91,24 +93,14 @@ package struct DatabaseRestore: Sendable, Hashable {
             })
     }
 
-    private static func expectedObjects(after migrations: [Migration]) throws -> Set<String> {
-        let model = try SQLiteConnection(SQLiteConnection.inMemory)
-        try Schema.migrate(model, with: migrations)
-        return try objects(model)
-    }
-
     private static func install(
         _ copy: SQLiteConnection, _ temporary: String, as database: String, _ configuration: SQLiteConfiguration,
         _ mark: String
     ) throws -> String? {
-        guard let there = FileAttributes(database) else {
+        let there = FileAttributes(database)
+        guard let there, there.size > 0 else {
             try copy.close()
-            try AtomicFile.name(temporary, database, replaces: false)
-            return nil
-        }
-        guard there.size > 0 else {
-            try copy.close()
-            try AtomicFile.name(temporary, database, replaces: true)
+            try AtomicFile.name(temporary, database, replaces: there != nil)
             return nil
         }
         let former = "\(database).\(mark)"
