@@ -10,20 +10,11 @@ struct StatusRoutes {
     /// The pause between two events.
     private static let pause = Duration.seconds(2)
 
-    private let status: @Sendable () async throws -> ServiceStatus
-    private let capsule: @Sendable (_ failure: String) async throws -> FailureExplanation?
+    /// The current status.
+    let status: @Sendable () async throws -> ServiceStatus
+    /// The capsule of a failure in the status; nil if there is none.
+    var capsule: @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }
     private let watchers = CountLimit(maximum: 16)
-
-    /// - Parameters:
-    ///   - status: The current status.
-    ///   - capsule: The capsule of a failure in the status; nil if there is none.
-    init(
-        status: @escaping @Sendable () async throws -> ServiceStatus,
-        capsule: @escaping @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }
-    ) {
-        self.status = status
-        self.capsule = capsule
-    }
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         func add(_ path: String, _ show: @escaping Handler) {

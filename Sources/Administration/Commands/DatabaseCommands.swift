@@ -29,14 +29,12 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let loaded = try options.load(for: .operation)
-        let before = try await reportingFailure {
-            let place = try mappingStoreErrors(FeatureList.ofProgram.database(loaded.configuration.database))
-            if check { return try mappingStoreErrors(DatabaseSteps(of: place)) }
-            do throws(StorageError) {
-                return try await DatabaseSteps.run(on: place)
-            } catch {
-                throw AdministratorError("the database: \(error.reason)")
-            }
+        let before: DatabaseSteps
+        do throws(StorageError) {
+            let place = try FeatureList.ofProgram.database(loaded.configuration.database)
+            before = check ? try DatabaseSteps(of: place) : try await DatabaseSteps.run(on: place)
+        } catch {
+            throw failed(check ? error.reason : "the database: \(error.reason)")
         }
         let (done, pending) = check ? ([], before.pending) : (before.pending, [])
         let url = loaded.configuration.database.url.description
@@ -87,7 +85,7 @@ struct BackupCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        let backup = try await onDatabaseFile(options, or: "pg_dump") { database throws(StorageError) in
+        let backup = try onDatabaseFile(options, or: "pg_dump") { database throws(StorageError) in
             try DatabaseBackup.make(of: database, at: file, replaces: force)
         }
         CommandReport(
@@ -125,7 +123,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let moment = UTCTime.text(WallClock.system.now()).filter { $0 != "-" && $0 != ":" }
-        let restore = try await onDatabaseFile(options, or: "pg_restore") { database throws(StorageError) in
+        let restore = try onDatabaseFile(options, or: "pg_restore") { database throws(StorageError) in
             try DatabaseRestore.run(from: file, to: database, mark: "before-restore-\(moment)")
         }
         let pending = Schema.version - restore.steps
@@ -147,22 +145,14 @@ struct RestoreCommand: AsyncParsableCommand {
 private func onDatabaseFile<Value>(
     _ options: ConfigurationOptions, or equivalent: String,
     _ command: (SQLiteConfiguration) throws(StorageError) -> Value
-) async throws -> Value {
+) throws -> Value {
     let database = try options.load(for: .operation).configuration.database
-    return try await reportingFailure {
-        guard let file = database.file else {
-            throw AdministratorError("database.url is a PostgreSQL database; use \(equivalent)")
-        }
-        return try mappingStoreErrors(command(file))
+    guard let file = database.file else {
+        throw failed("database.url is a PostgreSQL database; use \(equivalent)")
     }
-}
-
-private func mappingStoreErrors<Value>(
-    _ call: @autoclosure () throws(StorageError) -> Value
-) throws(AdministratorError) -> Value {
     do throws(StorageError) {
-        return try call()
+        return try command(file)
     } catch {
-        throw AdministratorError(error.reason)
+        throw failed(error.reason)
     }
 }

@@ -17,23 +17,33 @@ package struct TelemetryResource: Sendable, Hashable {
     }
 }
 
-extension JSONObjectWriter {
-    mutating func add(_ resource: TelemetryResource) {
+extension TelemetryResource {
+    /// The body of a request: spans or metrics with what made them.
+    /// - Parameters:
+    ///   - list: The name of the outermost list.
+    ///   - scopes: The name of the list within it.
+    func body(
+        _ list: StaticString, _ scopes: StaticString, capacity: Int, _ content: (inout JSONObjectWriter) -> Void
+    ) -> [UInt8] {
         let attributes = [
-            ("service.name", resource.serviceName), ("service.version", resource.version),
-            ("service.instance.id", resource.instanceID),
+            ("service.name", serviceName), ("service.version", version), ("service.instance.id", instanceID),
         ]
-        add("resource", object: { $0.add(attributes: attributes) })
-    }
-
-    /// Writes `scope`: what made the spans and metrics.
-    mutating func addScope(_ version: String) {
-        add("scope") { scope in
-            scope.add("name", "latchkey")
-            scope.add("version", version)
+        var json = JSONObjectWriter(capacity: capacity)
+        json.add(list, objects: [attributes]) { attributes, json in
+            json.add("resource") { $0.add(attributes: attributes) }
+            json.add(scopes, objects: [version]) { version, json in
+                json.add("scope") { scope in
+                    scope.add("name", "latchkey")
+                    scope.add("version", version)
+                }
+                content(&json)
+            }
         }
+        return json.finish()
     }
+}
 
+extension JSONObjectWriter {
     /// Writes `attributes`, a list of key-value pairs; nothing if there are none.
     mutating func add(attributes: [(name: String, value: String)]) {
         add(attributes: attributes.map { ($0.name, .string($0.value)) })

@@ -6,7 +6,7 @@ import Testing
 
 extension LatchkeyService {
     /// Waits until the capsules of all failures so far are stored, or could not be.
-    func settleCapsules() async { await feature(CapsulesFeature.self)?.settle() }
+    func settleCapsules() async { await feature(CapsulesFeature.self)?.shutdown() }
 }
 
 extension SignInHarness {
