@@ -42,8 +42,7 @@ extension AdminService {
             if let clients = key.clients { json.add("clients", clients) }
             if let origins = key.origins { json.add("origins", origins) }
         }
-        let addition = try await mappingStoreErrors(
-            await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event))
+        let addition = try await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event)
         switch addition {
         case .added: return secret
         case .nameTaken: throw AdministratorError("there is already a key \(name); revoke it, or choose another name")
@@ -56,7 +55,7 @@ extension AdminService {
 
     /// The keys in the database, one line each, without the configuration's.
     package func apiKeys() async throws -> CommandReport {
-        let keys = try await mappingStoreErrors(await store.apiKeysWithRevoked(limit: Self.maximumListed))
+        let keys = try await store.apiKeysWithRevoked(limit: Self.maximumListed)
         return CommandReport(text: keys.map(\.line), json: keys.map(\.jsonLine))
     }
 
@@ -64,7 +63,7 @@ extension AdminService {
     /// - Throws: ``AdministratorError`` if there is no such key.
     package func revokeAPIKey(_ name: String) async throws -> CommandReport {
         let event = event(.apiKeyRevoked) { $0.add("name", name) }
-        let isRevoked = try await mappingStoreErrors(await store.revokeAPIKey(name, at: event.time, recording: event))
+        let isRevoked = try await store.revokeAPIKey(name, at: event.time, recording: event)
         guard isRevoked else {
             throw AdministratorError("there is no valid key of this name; latchkey api-key list shows the keys")
         }

@@ -19,10 +19,9 @@ extension AdminService {
         try check(identity, replacing: replacing)
         let record = try await account(of: user)
         let (id, now) = (UserID(user), clock.now())
-        let result = try await mappingStoreErrors(
-            await store.relink(
-                id, to: identity, replacing: replacing, at: now, by: .operating(Self.operatorName), reason: reason,
-                applies: applies))
+        let result = try await store.relink(
+            id, to: identity, replacing: replacing, at: now, by: .operating(Self.operatorName), reason: reason,
+            applies: applies)
         switch result {
         case .failure(let obstacle): throw AdministratorError(obstacle.explanation(user))
         case .success(let former):
@@ -49,9 +48,8 @@ extension AdminService {
         let (gone, kept) = (try await account(of: other), try await account(of: user))
         if applies {
             let now = clock.now()
-            let isDone = try await mappingStoreErrors(
-                await store.merge(
-                    UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason))
+            let isDone = try await store.merge(
+                UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason)
             guard isDone else { throw AdministratorError("one of the users was erased in the meantime") }
         }
         let lines = [
@@ -72,7 +70,7 @@ extension AdminService {
         let record = try await account(of: user)
         if applies {
             let event = event(.userErased, of: user) { $0.add("reason", ifPresent: reason) }
-            let isDone = try await mappingStoreErrors(await store.deleteUser(UserID(user), in: nil, recording: event))
+            let isDone = try await store.deleteUser(UserID(user), in: nil, recording: event)
             guard isDone else { throw AdministratorError("there is no user \(user)") }
         }
         let line =

@@ -12,8 +12,7 @@ extension AdminService {
     package func sessions(of user: Int64) async throws -> CommandReport {
         _ = try await account(of: user)
         let now = clock.now()
-        let sessions = try await mappingStoreErrors(
-            await store.sessions(of: UserID(user), at: now, limit: Self.maximumListedSessions + 1))
+        let sessions = try await store.sessions(of: UserID(user), at: now, limit: Self.maximumListedSessions + 1)
         return CommandReport(text: sessions.map(\.textLine), json: sessions.map(\.jsonLine))
             .cut(at: Self.maximumListedSessions)
     }
@@ -31,8 +30,7 @@ extension AdminService {
             count = try await end(session, of: user, reason)
         } else if let session {
             let now = clock.now()
-            let all = try await mappingStoreErrors(
-                await store.sessions(of: UserID(user), at: now, limit: max(record.sessionCount, 1)))
+            let all = try await store.sessions(of: UserID(user), at: now, limit: max(record.sessionCount, 1))
             guard all.contains(where: { $0.id == session }) else { throw Self.unknownSession(of: user) }
             count = 1
         } else {
@@ -52,10 +50,9 @@ extension AdminService {
             json.add("reason", ifPresent: reason)
         }
         guard let session else {
-            return try await mappingStoreErrors(await store.revokeSessions(of: id, except: nil, recording: event)) ?? 0
+            return try await store.revokeSessions(of: id, except: nil, recording: event) ?? 0
         }
-        let result = try await mappingStoreErrors(
-            await store.revokeSession(id: session, of: id, in: nil, recording: event))
+        let result = try await store.revokeSession(id: session, of: id, in: nil, recording: event)
         guard result == .revoked else { throw Self.unknownSession(of: user) }
         return 1
     }

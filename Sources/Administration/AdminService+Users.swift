@@ -50,7 +50,7 @@ extension AdminService {
     /// - Throws: ``AdministratorError`` for an incomplete search, or if there is no such user.
     package func find(_ selection: UserSelection) async throws -> CommandReport {
         let search = try selection.search()
-        let users = try await mappingStoreErrors(await store.users(search, limit: Self.maximumFound + 1))
+        let users = try await store.users(search, limit: Self.maximumFound + 1)
         guard !users.isEmpty else { throw AdministratorError("there is no such user") }
         return CommandReport(text: users.map(\.textLine), json: users.map(\.jsonLine)).cut(at: Self.maximumFound)
     }
@@ -83,9 +83,8 @@ extension AdminService {
             throw AdministratorError("user \(user) has no migration to undo")
         }
         let (now, id) = (clock.now(), UserID(user))
-        let result = try await mappingStoreErrors(
-            await store.undoMove(
-                number, of: id, at: now, by: .operating(Self.operatorName), reason: reason, applies: applies))
+        let result = try await store.undoMove(
+            number, of: id, at: now, by: .operating(Self.operatorName), reason: reason, applies: applies)
         switch result {
         case .failure(let obstacle): throw AdministratorError(obstacle.explanation(number, user))
         case .success(let undone):
@@ -105,9 +104,10 @@ extension AdminService {
         }
     }
 
-    func account(of user: Int64) async throws(AdministratorError) -> AccountRecord {
-        let record = try await mappingStoreErrors(await store.account(of: UserID(user)))
-        guard let record else { throw AdministratorError("there is no user \(user)") }
+    func account(of user: Int64) async throws -> AccountRecord {
+        guard let record = try await store.account(of: UserID(user)) else {
+            throw AdministratorError("there is no user \(user)")
+        }
         return record
     }
 }

@@ -21,7 +21,7 @@ extension AdminService {
         guard let current = vault.currentKeyID else {
             throw AdministratorError("there is no key to encrypt with; set encryption_keys")
         }
-        let counts = try await mappingStoreErrors(await store.encryptedRowCounts())
+        let counts = try await store.encryptedRowCounts()
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [
@@ -58,7 +58,7 @@ extension AdminService {
             json.add("rows", done)
             json.add("unreadable", unreadable)
         }
-        try await mappingStoreErrors(await store.addAuditEvent(event))
+        try await store.addAuditEvent(event)
         guard unreadable == 0 else {
             throw AdministratorError(
                 "\(done) rows were encrypted again, and \(unreadable) were not: none of encryption_keys "
@@ -76,28 +76,25 @@ extension AdminService {
     ) async throws -> (done: Int, unreadable: Int) {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
-            let after = last
-            let records = try await mappingStoreErrors(
-                await store.providerTokens(notUnder: current, after: after, limit: step))
+            let records = try await store.providerTokens(notUnder: current, after: last, limit: step)
             guard let end = records.last?.serial else { break }
             let rows = records.compactMap { record in
                 (try? vault.resealed(record)).map { (record: record, sealed: $0) }
             }
             unreadable += records.count - rows.count
-            done += try await mappingStoreErrors(await store.resealProviderTokens(rows))
+            done += try await store.resealProviderTokens(rows)
             last = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }
         var lastUser = UserID(0)
         while true {
-            let after = lastUser
-            let records = try await mappingStoreErrors(await store.claims(notUnder: current, after: after, limit: step))
+            let records = try await store.claims(notUnder: current, after: lastUser, limit: step)
             guard let end = records.last?.user else { return (done, unreadable) }
             let rows = records.map { record in
                 (record: record, sealed: claimsVault.resealed(record.claims, of: record.publicID))
             }.filter { $0.sealed != nil || deletesUnreadableClaims }
             unreadable += records.count - rows.count
-            done += try await mappingStoreErrors(await store.resealClaims(rows))
+            done += try await store.resealClaims(rows)
             lastUser = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }

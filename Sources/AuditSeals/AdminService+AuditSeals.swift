@@ -19,14 +19,14 @@ extension AdminService {
     /// a time.
     ///
     /// - Returns: The result. Its failure names the first fault, which is also in the JSON.
-    /// - Throws: ``AdministratorError`` for an invalid proof, for signing keys that cannot be decrypted, or for a
-    ///   failing database.
+    /// - Throws: ``AdministratorError`` for an invalid proof, or for signing keys that cannot be decrypted;
+    ///   `StorageError`.
     package func verifyAudit(_ configuration: Configuration, _ proof: AuditProof) async throws -> CommandReport {
         let anchor = try proof.expected.map(self.anchor)
         for key in proof.keys { try checkThumbprint(key) }
         let encryptionKeys = configuration.keysOfSigningKeys
         let protection = KeyProtection(keys: encryptionKeys)
-        let records = try await mappingStoreErrors(await store.signingKeys())
+        let records = try await store.signingKeys()
         let encrypted = records.filter { KeyProtection.isEncrypted($0.privateKey) }
         // With a key that the administrator vouches for, the seals can be verified without the server's.
         if proof.keys.isEmpty, !encrypted.isEmpty,
@@ -50,7 +50,7 @@ extension AdminService {
             fault = try await firstFault(
                 &verifier, &unsealed, retention: configuration.auditRetention.components.seconds)
             // Seals that expired while the command read them are not a fault.
-            let oldest = try await mappingStoreErrors(await store.auditSeals(after: .min, limit: 1)).first
+            let oldest = try await store.auditSeals(after: .min, limit: 1).first
             guard attempt < 3, let fault, let oldest, oldest.number > fault.seal else { break }
         }
         var report = CommandReport(text: []) { verifier.write(to: &$0, unsealed: unsealed, fault) }
@@ -72,7 +72,7 @@ extension AdminService {
 
     /// Prints the audit log with its seals as JSON Lines, in the order in which a verifier needs them: the events that
     /// a seal covers, then the seal. The events that are not sealed yet come last.
-    /// - Throws: ``AdministratorError`` for a failing database.
+    /// - Throws: `StorageError`.
     package func exportAudit(output: (String) -> Void) async throws {
         var last = Int64.min
         try await eachSeal { seal in
@@ -104,8 +104,7 @@ extension AdminService {
         try await eachSeal { seal in
             // More events than a seal has show that one was inserted; the rest is not needed for that.
             let limit = seal.entries.count / AuditEntry.packedBytes + 1
-            let events = try await mappingStoreErrors(
-                await store.auditEvents(after: last, through: seal.lastSerial, limit: limit))
+            let events = try await store.auditEvents(after: last, through: seal.lastSerial, limit: limit)
             try verifier.check(seal, events: events)
             last = seal.lastSerial
         }
@@ -132,7 +131,7 @@ extension AdminService {
     ) async throws {
         var last = first
         while true {
-            let rows = try await mappingStoreErrors(await read(last, limit))
+            let rows = try await read(last, limit)
             for row in rows { try await body(row) }
             // A row that was written into the database may have the lowest number, which none is after.
             guard rows.count == limit, let newest = rows.last else { return }

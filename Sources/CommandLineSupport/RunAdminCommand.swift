@@ -21,10 +21,7 @@ package func runAdminCommand(
     let configuration = try options.load(for: .operation).configuration
     try await reportingFailure {
         let admin = try AdminService(configuration, features: .ofProgram)
-        let result: Result<CommandReport, any Error>
-        do { result = .success(try await command(admin, configuration)) } catch { result = .failure(error) }
-        await admin.close()
-        let report = try result.get()
+        let report = try await admin.perform { try await command($0, configuration) }
         report.print(as: format)
         if format == .text, report.text.isEmpty, let notice { Console.warn(notice) }
         if let failure = report.failure { throw failure }

@@ -6,13 +6,13 @@ extension AdminService {
     package static let maximumCapsules = 1000
 
     /// The latest capsules, oldest first, one line each.
-    /// - Throws: ``AdministratorError`` for a limit out of range, or a failing database.
-    package func capsules(limit: Int) async throws(AdministratorError) -> CommandReport {
+    /// - Throws: ``AdministratorError`` for a limit out of range; `StorageError`.
+    package func capsules(limit: Int) async throws -> CommandReport {
         guard (1...Self.maximumCapsules).contains(limit) else {
             throw AdministratorError(.usage, "the limit must be a number from 1 to \(Self.maximumCapsules)")
         }
         var report = CommandReport(text: [], json: [])
-        for capsule in try await mappingStoreErrors(await store.capsules(of: nil, limit: limit)).reversed() {
+        for capsule in try await store.capsules(of: nil, limit: limit).reversed() {
             do throws(AdministratorError) {
                 let (summary, json) = (try capsule.summary(), try capsule.oneLine())
                 report.text.append(summary)
@@ -30,9 +30,9 @@ extension AdminService {
     }
 
     /// The newest capsule of a sign-in.
-    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
-    package func capsule(of correlationID: String) async throws(AdministratorError) -> CommandReport {
-        guard let capsule = try await mappingStoreErrors(await store.capsules(of: correlationID, limit: 1)).first else {
+    /// - Throws: ``AdministratorError`` if there is none; `StorageError`.
+    package func capsule(of correlationID: String) async throws -> CommandReport {
+        guard let capsule = try await store.capsules(of: correlationID, limit: 1).first else {
             throw AdministratorError(
                 "there is no capsule of \(correlationID.onOneLine()). A sign-in that succeeded, that must register "
                     + "first, or that was refused before a provider was asked leaves none; more than "

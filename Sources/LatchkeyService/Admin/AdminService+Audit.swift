@@ -38,8 +38,7 @@ extension AdminService {
     private static let usualAuditLimit = 100
 
     /// The latest selected events, oldest first, one line each.
-    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, an unknown kind, or a failing
-    ///   database.
+    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, or an unknown kind; `StorageError`.
     package func audit(_ selection: AuditSelection) async throws -> CommandReport {
         let limit = selection.limit ?? Self.usualAuditLimit
         guard (1...10_000).contains(limit) else {
@@ -48,11 +47,11 @@ extension AdminService {
         let query = AuditQuery(
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
             since: try selection.since.map(moment), until: try selection.until.map(moment), limit: limit)
-        let events = try await mappingStoreErrors(await store.auditEvents(query)).reversed()
+        let events = try await store.auditEvents(query).reversed()
         // The log may have kinds of another version.
         if let kind = selection.kind, !Self.auditKinds.contains(kind) {
             let all = AuditQuery(kind: AuditEvent.Kind(kind), limit: 1)
-            guard try await !mappingStoreErrors(await store.auditEvents(all)).isEmpty else {
+            guard try await !store.auditEvents(all).isEmpty else {
                 throw AdministratorError(
                     .usage,
                     "there is no kind of event “\(kind)”; the kinds are \(Self.auditKinds.joined(separator: ", "))")

@@ -42,14 +42,19 @@ package struct AdminService: Sendable {
 
     package func close() async { try? await store.close() }
 
-    package func mappingStoreErrors<Value>(
-        _ call: @autoclosure () async throws(StorageError) -> Value
-    ) async throws(AdministratorError) -> Value {
-        do throws(StorageError) {
-            return try await call()
+    /// Runs a command, and then closes the database.
+    /// - Throws: What the command throws; ``AdministratorError`` in place of a `StorageError`.
+    package func perform<Value>(_ command: (AdminService) async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await command(self))
+        } catch let error as StorageError {
+            result = .failure(AdministratorError("the database: \(error.reason)"))
         } catch {
-            throw AdministratorError("the database: \(error.reason)")
+            result = .failure(error)
         }
+        await close()
+        return try result.get()
     }
 }
 

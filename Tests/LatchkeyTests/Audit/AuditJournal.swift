@@ -139,13 +139,12 @@ final class AuditJournal: Sendable {
         var lines: [String] = []
         var failure: String?
         do {
-            let report = try await admin.verifyAudit(configuration, proof)
+            let report = try await admin.perform { try await $0.verifyAudit(configuration, proof) }
             lines = report.text
             failure = report.failure?.description
         } catch {
             failure = "\(error)"
         }
-        await admin.close()
         return (lines, failure)
     }
 }

@@ -13,11 +13,7 @@ extension SignInHarness {
     /// What an operator does with the commands, on the harness's database.
     func asOperator<Value>(_ body: (AdminService) async throws -> Value) async throws -> Value {
         await service.settleCapsules()
-        let admin = try AdminService(configuration, features: .none)
-        let result: Result<Value, any Error>
-        do { result = .success(try await body(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
+        return try await AdminService(configuration, features: .none).perform(body)
     }
 
     /// The kept capsules, oldest first.

@@ -13,11 +13,7 @@ import Testing
     private func runAdminCommand<Value>(
         _ harness: SignInHarness, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
     ) async throws -> Value {
-        let admin = try AdminService(harness.configuration, features: .none, clock: clock.wallClock)
-        let result: Result<Value, any Error>
-        do { result = .success(try await command(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
+        try await AdminService(harness.configuration, features: .none, clock: clock.wallClock).perform(command)
     }
 
     @Test("A running server accepts a new key and refuses a revoked one within the documented delay")

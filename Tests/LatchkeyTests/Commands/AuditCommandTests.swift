@@ -36,10 +36,7 @@ import Testing
     ) async throws -> [String] {
         let admin = try AdminService(configuration, features: .none, clock: clock.wallClock)
         let selection = try AdminService.AuditSelection.parse(options)
-        let result: Result<CommandReport, any Error>
-        do { result = .success(try await admin.audit(selection)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()[keyPath: lines]
+        return try await admin.perform { try await $0.audit(selection) }[keyPath: lines]
     }
 
     @Test("Events are printed oldest first, as text and as JSON")

@@ -7,10 +7,6 @@ extension SignInHarness {
         as lines: KeyPath<CommandReport, [String]> = \.text,
         _ command: (AdminService) async throws -> CommandReport
     ) async throws -> [String] {
-        let admin = try AdminService(configuration, features: .none)
-        let result: Result<CommandReport, any Error>
-        do { result = .success(try await command(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()[keyPath: lines]
+        try await AdminService(configuration, features: .none).perform(command)[keyPath: lines]
     }
 }
