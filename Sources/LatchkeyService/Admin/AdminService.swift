@@ -11,16 +11,12 @@ package struct AdminService: Sendable {
     package let clock: WallClock
 
     /// Opens the database, which must exist.
-    /// - Throws: ``AdministratorError`` if it cannot be used.
+    /// - Throws: ``AdministratorError`` if there is none, and ``LatchkeyStartError`` if it cannot be opened.
     package init(_ configuration: Configuration, features: FeatureList, clock: WallClock = .system) throws {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
             throw AdministratorError("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
-        do {
-            store = try features.openStore(configuration.database)
-        } catch let error as LatchkeyStartError {
-            throw AdministratorError(error.description)
-        }
+        store = try features.openStore(configuration.database)
         self.clock = clock
     }
 

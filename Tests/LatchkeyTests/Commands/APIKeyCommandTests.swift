@@ -46,7 +46,7 @@ import Testing
 
             let selection = try AdminService.AuditSelection.parse(["--limit", "10"])
             let events = try await runAdminCommand(harness, clock) { try await $0.audit(selection).text }
-            .filter { $0.contains("api_key.") }
+                .filter { $0.contains("api_key.") }
             #expect(events.count == 2)
             #expect(events.allSatisfy { $0.contains("by=operator:") && $0.contains("web") })
             #expect(!events.joined().contains(key.exposed))
