@@ -180,7 +180,7 @@ let package = Package(
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "LatchkeyConfiguration", "LatchkeyService",
+                "LatchkeyConfiguration", "LatchkeyService", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 

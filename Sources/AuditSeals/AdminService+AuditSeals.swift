@@ -1,3 +1,4 @@
+import ArgumentParser
 package import LatchkeyConfiguration
 package import LatchkeyService
 import Primitives
@@ -7,12 +8,23 @@ import StorageModel
 
 /// The proof that the audit log is as it was written.
 extension AdminService {
-    /// What the administrator adds to the database's own proof.
-    package struct AuditProof: Sendable {
-        /// A seal that the administrator kept elsewhere, as `NUMBER:DIGEST`.
-        package var expected: String?
-        /// The thumbprints of keys that the administrator vouches for.
-        package var keys: [String] = []
+    /// What the administrator adds to the database's own proof: options of `latchkey audit verify`.
+    package struct AuditProof: ParsableArguments {
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A seal that must be there, as the command printed it earlier, or the log.",
+                valueName: "number:digest"))
+        var expect: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "Vouch for a key that signed seals: the thumbprint (RFC 7638) that you noted. Can be given several "
+                    + "times.", valueName: "thumbprint"))
+        var key: [String] = []
+
+        package init() {}
     }
 
     /// Compares every event with its seal, and every seal with the one before. Some hundreds of events are in memory at
@@ -22,14 +34,14 @@ extension AdminService {
     /// - Throws: ``AdministratorError`` for an invalid proof, or for signing keys that cannot be decrypted;
     ///   `StorageError`.
     package func verifyAudit(_ configuration: Configuration, _ proof: AuditProof) async throws -> CommandReport {
-        let anchor = try proof.expected.map(self.anchor)
-        for key in proof.keys { try checkThumbprint(key) }
+        let anchor = try proof.expect.map(self.anchor)
+        for key in proof.key { try checkThumbprint(key) }
         let encryptionKeys = configuration.keysOfSigningKeys
         let protection = KeyProtection(keys: encryptionKeys)
         let records = try await store.signingKeys()
         let encrypted = records.filter { KeyProtection.isEncrypted($0.privateKey) }
         // With a key that the administrator vouches for, the seals can be verified without the server's.
-        if proof.keys.isEmpty, !encrypted.isEmpty,
+        if proof.key.isEmpty, !encrypted.isEmpty,
             encrypted.allSatisfy({ protection.state(of: $0) == .unreadable })
         {
             throw AdministratorError(
@@ -41,7 +53,7 @@ extension AdminService {
         }
         // Only a holder of the encryption keys can have stored these. Without encryption keys these are all.
         let own = records.filter { SigningKey(of: $0, protection) != nil }
-        let trusted = Set(own.map(\.id) + proof.keys)
+        let trusted = Set(own.map(\.id) + proof.key)
         var verifier = AuditVerifier(trusted: trusted, anchor: anchor)
         var fault: AuditError?
         var unsealed = 0

@@ -1,3 +1,4 @@
+import ArgumentParser
 import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
@@ -132,9 +133,8 @@ final class AuditJournal: Sendable {
         var configuration = configuration
         if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
         if let database { configuration.database.url = .postgres(database) }
-        var proof = AdminService.AuditProof()
-        proof.expected = expected
-        proof.keys = keys
+        let proof = try AdminService.AuditProof.parse(
+            (expected.map { ["--expect=\($0)"] } ?? []) + keys.map { "--key=\($0)" })
         let admin = try AdminService(configuration, features: .standard, clock: clock.wallClock)
         var lines: [String] = []
         var failure: String?
