@@ -502,6 +502,7 @@ let package = Package(
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
                 "PostgreSQL", "Primitives", "Redirects", "Registration", "SignIn", "Storage", "StorageModel",
                 "TelemetryExport", "TestSupport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

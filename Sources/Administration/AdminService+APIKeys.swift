@@ -1,4 +1,4 @@
-package import LatchkeyConfiguration
+import LatchkeyConfiguration
 package import LatchkeyService
 import OpenIDConnect
 package import Primitives
@@ -42,8 +42,7 @@ extension AdminService {
             if let clients = key.clients { json.add("clients", clients) }
             if let origins = key.origins { json.add("origins", origins) }
         }
-        let addition = try await mappingStoreErrors(
-            await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event))
+        let addition = try await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event)
         switch addition {
         case .added: return secret
         case .nameTaken: throw AdministratorError("there is already a key \(name); revoke it, or choose another name")
@@ -51,32 +50,25 @@ extension AdminService {
         }
     }
 
-    /// As above, for the clients of a configuration.
-    package func createAPIKey(
-        _ name: String, for clients: [String], from origins: [String], in configuration: Configuration
-    ) async throws -> Secret {
-        try await createAPIKey(name, for: clients, from: origins, known: configuration.allClients.map(\.id.text))
-    }
-
     /// The most seconds until running servers accept a new key and refuse a revoked one.
     package static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
 
     /// The keys in the database, one line each, without the configuration's.
-    package func apiKeys(as format: LineFormat = .text) async throws -> [String] {
-        let keys = try await mappingStoreErrors(await store.apiKeysWithRevoked(limit: Self.maximumListed))
-        return keys.map { format == .json ? $0.jsonLine : $0.line }
+    package func apiKeys() async throws -> CommandReport {
+        let keys = try await store.apiKeysWithRevoked(limit: Self.maximumListed)
+        return CommandReport(text: keys.map(\.line), json: keys.map(\.jsonLine))
     }
 
     /// Revokes a key: servers on this database refuse it within ``apiKeyDelay`` seconds.
     /// - Throws: ``AdministratorError`` if there is no such key.
-    package func revokeAPIKey(_ name: String, as format: LineFormat = .text) async throws -> [String] {
+    package func revokeAPIKey(_ name: String) async throws -> CommandReport {
         let event = event(.apiKeyRevoked) { $0.add("name", name) }
-        let isRevoked = try await mappingStoreErrors(await store.revokeAPIKey(name, at: event.time, recording: event))
+        let isRevoked = try await store.revokeAPIKey(name, at: event.time, recording: event)
         guard isRevoked else {
             throw AdministratorError("there is no valid key of this name; latchkey api-key list shows the keys")
         }
         let line = "\(name) was revoked; running servers refuse it within \(Self.apiKeyDelay) seconds."
-        return report([line], as: format) { $0.add("name", name) }
+        return report([line]) { $0.add("name", name) }
     }
 }
 
@@ -90,12 +82,12 @@ extension StoredAPIKey {
     }
 
     fileprivate var jsonLine: String {
-        var json = JSONObjectWriter()
-        json.add("name", name)
-        json.add("created_at", UTCTime.text(createdAt))
-        if let clients { json.add("clients", clients) }
-        if let origins { json.add("origins", origins) }
-        json.add("revoked_at", ifPresent: revokedAt.map(UTCTime.text))
-        return String(decoding: json.finish(), as: UTF8.self)
+        JSONObjectWriter.text { json in
+            json.add("name", name)
+            json.add("created_at", UTCTime.text(createdAt))
+            if let clients { json.add("clients", clients) }
+            if let origins { json.add("origins", origins) }
+            json.add("revoked_at", ifPresent: revokedAt.map(UTCTime.text))
+        }
     }
 }

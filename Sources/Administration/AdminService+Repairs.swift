@@ -12,18 +12,16 @@ extension AdminService {
     ///   one.
     package func relink(
         _ user: Int64, toIssuer issuer: String, subject: String, replacing: String? = nil, reason: String?,
-        applies: Bool,
-        as format: LineFormat = .text
-    ) async throws -> [String] {
+        applies: Bool
+    ) async throws -> CommandReport {
         try check(reason)
         let identity = Identity(issuer: issuer, subject: subject)
         try check(identity, replacing: replacing)
         let record = try await account(of: user)
         let (id, now) = (UserID(user), clock.now())
-        let result = try await mappingStoreErrors(
-            await store.relink(
-                id, to: identity, replacing: replacing, at: now, by: .operating(Self.operatorName), reason: reason,
-                applies: applies))
+        let result = try await store.relink(
+            id, to: identity, replacing: replacing, at: now, by: .operating(Self.operatorName), reason: reason,
+            applies: applies)
         switch result {
         case .failure(let obstacle): throw AdministratorError(obstacle.explanation(user))
         case .success(let former):
@@ -31,7 +29,7 @@ extension AdminService {
                 "user \(user) \(applies ? "signs" : "would sign") in with \(identity.name),",
                 "  and no longer with \(former.name);", "  sessions ended: \(record.sessionCount).",
             ]
-            return report(lines, as: format, applies: applies) { json in
+            return report(lines, applies: applies) { json in
                 json.add("user_id", user)
                 json.add("identity", object: identity.write)
                 json.add("former_identity", object: former.write)
@@ -43,23 +41,22 @@ extension AdminService {
     /// Merges an account into another, which gets the identities and missing profile values. The merged account is
     /// erased and its sessions end.
     package func merge(
-        _ other: Int64, into user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
-    ) async throws -> [String] {
+        _ other: Int64, into user: Int64, reason: String?, applies: Bool
+    ) async throws -> CommandReport {
         try check(reason)
         guard other != user else { throw AdministratorError("name two different users") }
         let (gone, kept) = (try await account(of: other), try await account(of: user))
         if applies {
             let now = clock.now()
-            let isDone = try await mappingStoreErrors(
-                await store.merge(
-                    UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason))
+            let isDone = try await store.merge(
+                UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason)
             guard isDone else { throw AdministratorError("one of the users was erased in the meantime") }
         }
         let lines = [
             "user \(other) \(applies ? "was" : "would be") merged into user \(kept.user.id.number) and erased:",
             "  identities moved: \(gone.identities.count);", "  sessions ended: \(gone.sessionCount).",
         ]
-        return report(lines, as: format, applies: applies) { json in
+        return report(lines, applies: applies) { json in
             json.add("user_id", user)
             json.add("erased_user_id", other)
             json.add("identities_moved", gone.identities.count)
@@ -68,20 +65,18 @@ extension AdminService {
     }
 
     /// Erases a user: identities, sessions, tokens and profile.
-    package func erase(
-        _ user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
-    ) async throws -> [String] {
+    package func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
         if applies {
             let event = event(.userErased, of: user) { $0.add("reason", ifPresent: reason) }
-            let isDone = try await mappingStoreErrors(await store.deleteUser(UserID(user), in: nil, recording: event))
+            let isDone = try await store.deleteUser(UserID(user), in: nil, recording: event)
             guard isDone else { throw AdministratorError("there is no user \(user)") }
         }
         let line =
             "user \(user) \(applies ? "was" : "would be") erased, with identities: \(record.identities.count), "
             + "sessions: \(record.sessionCount)."
-        return report([line], as: format, applies: applies) { json in
+        return report([line], applies: applies) { json in
             json.add("user_id", user)
             json.add("identities", record.identities.count)
             json.add("sessions_ended", record.sessionCount)

@@ -3,28 +3,25 @@ import Primitives
 import StorageModel
 
 extension AdminService {
-    /// What a command prints: its lines, or one JSON object that `members` writes. A command that only tells what it
-    /// would do says so.
+    /// What a change tells, also one that was not applied.
     func report(
-        _ lines: [String], as format: LineFormat, applies: Bool = true,
-        _ members: (inout JSONObjectWriter) -> Void
-    ) -> [String] {
-        guard format == .json else { return lines + (applies ? [] : Self.dryRun) }
-        var json = JSONObjectWriter()
-        members(&json)
-        json.add("applied", applies)
-        return [String(decoding: json.finish(), as: UTF8.self)]
+        _ lines: [String], applies: Bool = true, _ members: (inout JSONObjectWriter) -> Void
+    ) -> CommandReport {
+        CommandReport(text: lines + (applies ? [] : ["Nothing was changed. Add --apply to apply the change."])) {
+            members(&$0)
+            $0.add("applied", applies)
+        }
     }
+}
 
+extension CommandReport {
     /// At most `limit` lines, and one more that says so if there are more.
-    static func whole(_ lines: [String], limit: Int, as format: LineFormat) -> [String] {
-        guard lines.count > limit else { return lines }
-        return lines.prefix(limit) + [
-            format == .json ? #"{"more":true}"# : "… and more; the first \(limit) are shown"
-        ]
+    func cut(at limit: Int) -> CommandReport {
+        guard text.count > limit else { return self }
+        return CommandReport(
+            text: text.prefix(limit) + ["… and more; the first \(limit) are shown"],
+            json: json.prefix(limit) + [#"{"more":true}"#])
     }
-
-    private static let dryRun = ["Nothing was changed. Add --apply to apply the change."]
 }
 
 /// What administrators cause.

@@ -9,21 +9,20 @@ extension AdminService {
 
     /// The user's sessions, the last seen first, one line each. The last line says if there are more.
     /// - Throws: ``AdministratorError`` if there is no such user.
-    package func sessions(of user: Int64, as format: LineFormat = .text) async throws -> [String] {
+    package func sessions(of user: Int64) async throws -> CommandReport {
         _ = try await account(of: user)
         let now = clock.now()
-        let sessions = try await mappingStoreErrors(
-            await store.sessions(of: UserID(user), at: now, limit: Self.maximumListedSessions + 1))
-        return Self.whole(
-            sessions.map { format == .json ? $0.jsonLine : $0.textLine }, limit: Self.maximumListedSessions, as: format)
+        let sessions = try await store.sessions(of: UserID(user), at: now, limit: Self.maximumListedSessions + 1)
+        return CommandReport(text: sessions.map(\.textLine), json: sessions.map(\.jsonLine))
+            .cut(at: Self.maximumListedSessions)
     }
 
     /// Ends the sessions of a user, or one of them, or reports what that would do. Running servers refuse the tokens
     /// when their caches are a few seconds older.
     /// - Parameter session: The id of the only session to end; nil for all.
     package func endSessions(
-        of user: Int64, only session: String?, reason: String?, applies: Bool, as format: LineFormat = .text
-    ) async throws -> [String] {
+        of user: Int64, only session: String?, reason: String?, applies: Bool
+    ) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
         let count: Int
@@ -31,15 +30,14 @@ extension AdminService {
             count = try await end(session, of: user, reason)
         } else if let session {
             let now = clock.now()
-            let all = try await mappingStoreErrors(
-                await store.sessions(of: UserID(user), at: now, limit: max(record.sessionCount, 1)))
+            let all = try await store.sessions(of: UserID(user), at: now, limit: max(record.sessionCount, 1))
             guard all.contains(where: { $0.id == session }) else { throw Self.unknownSession(of: user) }
             count = 1
         } else {
             count = record.sessionCount
         }
         let line = "user \(user): \(count) \(count == 1 ? "session" : "sessions") \(applies ? "ended" : "would end")."
-        return report([line], as: format, applies: applies) { json in
+        return report([line], applies: applies) { json in
             json.add("user_id", user)
             json.add("sessions_ended", count)
         }
@@ -52,10 +50,9 @@ extension AdminService {
             json.add("reason", ifPresent: reason)
         }
         guard let session else {
-            return try await mappingStoreErrors(await store.revokeSessions(of: id, except: nil, recording: event)) ?? 0
+            return try await store.revokeSessions(of: id, except: nil, recording: event) ?? 0
         }
-        let result = try await mappingStoreErrors(
-            await store.revokeSession(id: session, of: id, in: nil, recording: event))
+        let result = try await store.revokeSession(id: session, of: id, in: nil, recording: event)
         guard result == .revoked else { throw Self.unknownSession(of: user) }
         return 1
     }
@@ -75,13 +72,13 @@ extension SessionSummary {
     }
 
     fileprivate var jsonLine: String {
-        var json = JSONObjectWriter()
-        json.add("id", id)
-        json.add("client_id", clientID)
-        json.add("device", ifPresent: device)
-        json.add("created_at", UTCTime.text(createdAt))
-        json.add("last_seen_at", UTCTime.text(lastSeenAt))
-        json.add("expires_at", UTCTime.text(expiresAt))
-        return String(decoding: json.finish(), as: UTF8.self)
+        JSONObjectWriter.text { json in
+            json.add("id", id)
+            json.add("client_id", clientID)
+            json.add("device", ifPresent: device)
+            json.add("created_at", UTCTime.text(createdAt))
+            json.add("last_seen_at", UTCTime.text(lastSeenAt))
+            json.add("expires_at", UTCTime.text(expiresAt))
+        }
     }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import FoundationEssentials
 package import LatchkeyService
 import Primitives
@@ -5,14 +6,25 @@ import Storage
 import StorageModel
 
 extension AdminService {
-    /// The search for a user: one of these, or issuer and subject together.
-    package struct UserSelection: Sendable {
-        package var number: Int64?
-        package var publicID: String?
-        package var email: String?
-        package var phone: String?
-        package var issuer: String?
-        package var subject: String?
+    /// The search for a user: one of these options, or issuer and subject together.
+    package struct UserSelection: ParsableArguments {
+        @Option(name: .customLong("id"), help: "The user's number.")
+        var number: Int64?
+
+        @Option(help: "The public id, which the API returns as zenkey_sub.")
+        var publicID: String?
+
+        @Option(help: "The e-mail address, in upper or lower case.")
+        var email: String?
+
+        @Option(help: "The phone number as stored.")
+        var phone: String?
+
+        @Option(help: "The issuer of an identity; with --subject.")
+        var issuer: String?
+
+        @Option(help: "The subject of an identity; with --issuer.")
+        var subject: String?
 
         package init() {}
 
@@ -36,19 +48,17 @@ extension AdminService {
 
     /// The matching users, one line each, without personal data.
     /// - Throws: ``AdministratorError`` for an incomplete search, or if there is no such user.
-    package func find(_ selection: UserSelection, as format: LineFormat = .text) async throws -> [String] {
+    package func find(_ selection: UserSelection) async throws -> CommandReport {
         let search = try selection.search()
-        let users = try await mappingStoreErrors(await store.users(search, limit: Self.maximumFound + 1))
+        let users = try await store.users(search, limit: Self.maximumFound + 1)
         guard !users.isEmpty else { throw AdministratorError("there is no such user") }
-        return Self.whole(
-            users.map { format == .json ? $0.jsonLine : $0.textLine }, limit: Self.maximumFound, as: format)
+        return CommandReport(text: users.map(\.textLine), json: users.map(\.jsonLine)).cut(at: Self.maximumFound)
     }
 
     /// An account: identities, moves, sessions.
     /// - Parameter personal: Adds the profile, and shows subjects instead of fingerprints.
-    package func show(_ user: Int64, personal: Bool, as format: LineFormat = .text) async throws -> [String] {
+    package func show(_ user: Int64, personal: Bool) async throws -> CommandReport {
         let record = try await account(of: user)
-        if format == .json { return [record.jsonLine(personal: personal)] }
         var lines = [
             "user \(user)", "public_id \(record.user.publicID)", "created \(UTCTime.text(record.user.createdAt))",
             "sessions \(record.sessionCount)",
@@ -57,7 +67,7 @@ extension AdminService {
         lines += record.user.assertions?.lines ?? []
         lines += record.identities.map { $0.line(personal: personal) }
         lines += record.moves.map(\.line)
-        return lines
+        return CommandReport(text: lines) { record.write(to: &$0, personal: personal) }
     }
 
     /// Undoes the move of an account, or reports what that would do.
@@ -65,17 +75,16 @@ extension AdminService {
     ///   - number: The user's move; nil for the last that was not undone.
     ///   - reason: For the audit log, at most 280 characters.
     package func undoMigration(
-        of user: Int64, move number: Int64?, reason: String?, applies: Bool, as format: LineFormat = .text
-    ) async throws -> [String] {
+        of user: Int64, move number: Int64?, reason: String?, applies: Bool
+    ) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
         guard let number = number ?? record.moves.last(where: { $0.undoneAt == nil })?.number else {
             throw AdministratorError("user \(user) has no migration to undo")
         }
         let (now, id) = (clock.now(), UserID(user))
-        let result = try await mappingStoreErrors(
-            await store.undoMove(
-                number, of: id, at: now, by: .operating(Self.operatorName), reason: reason, applies: applies))
+        let result = try await store.undoMove(
+            number, of: id, at: now, by: .operating(Self.operatorName), reason: reason, applies: applies)
         switch result {
         case .failure(let obstacle): throw AdministratorError(obstacle.explanation(number, user))
         case .success(let undone):
@@ -85,7 +94,7 @@ extension AdminService {
                 "  and no longer with \(undone.present.name);",
                 "  sessions ended: \(record.sessionCount).",
             ]
-            return report(lines, as: format, applies: applies) { json in
+            return report(lines, applies: applies) { json in
                 json.add("user_id", user)
                 json.add("move", number)
                 json.add("identity", object: undone.former.write)
@@ -95,12 +104,12 @@ extension AdminService {
         }
     }
 
-    func account(of user: Int64) async throws(AdministratorError) -> AccountRecord {
-        let record = try await mappingStoreErrors(await store.account(of: UserID(user)))
-        guard let record else { throw AdministratorError("there is no user \(user)") }
+    func account(of user: Int64) async throws -> AccountRecord {
+        guard let record = try await store.account(of: UserID(user)) else {
+            throw AdministratorError("there is no user \(user)")
+        }
         return record
     }
-
 }
 
 extension UndoError {
@@ -131,11 +140,7 @@ extension User {
         "user \(id.number) public_id=\(publicID) created=\(UTCTime.text(createdAt))"
     }
 
-    fileprivate var jsonLine: String {
-        var json = JSONObjectWriter()
-        write(to: &json)
-        return String(decoding: json.finish(), as: UTF8.self)
-    }
+    fileprivate var jsonLine: String { JSONObjectWriter.text(write) }
 
     fileprivate func write(to json: inout JSONObjectWriter) {
         json.add("user_id", id.number)
@@ -145,8 +150,7 @@ extension User {
 }
 
 extension AccountRecord {
-    fileprivate func jsonLine(personal: Bool) -> String {
-        var json = JSONObjectWriter()
+    fileprivate func write(to json: inout JSONObjectWriter, personal: Bool) {
         user.write(to: &json)
         json.add("sessions", sessionCount)
         if personal {
@@ -176,7 +180,6 @@ extension AccountRecord {
             json.add("moved_at", UTCTime.text(move.movedAt))
             json.add("undone_at", ifPresent: move.undoneAt.map(UTCTime.text))
         }
-        return String(decoding: json.finish(), as: UTF8.self)
     }
 }
 

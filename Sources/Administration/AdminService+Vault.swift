@@ -11,27 +11,37 @@ extension AdminService {
     /// - Parameters:
     ///   - deletesUnreadableClaims: Whether claims that none of the keys decrypts are deleted.
     ///   - step: The rows of one step.
-    ///   - format: Of the result; the progress is text.
     /// - Throws: ``AdministratorError``, also if rows remain that none of the keys decrypts.
     package func rotateVault(
         _ configuration: Configuration, applies: Bool, deletesUnreadableClaims: Bool = false, step: Int = 200,
-        as format: LineFormat = .text, progress: (String) -> Void = { _ in }
-    ) async throws -> [String] {
+        progress: (String) -> Void = { _ in }
+    ) async throws -> CommandReport {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         guard let current = vault.currentKeyID else {
             throw AdministratorError("there is no key to encrypt with; set encryption_keys")
         }
-        let counts = try await mappingStoreErrors(await store.encryptedRowCounts())
+        let counts = try await store.encryptedRowCounts()
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [
             "rows of tokens and claims with the current key (\(current)): \(status.current);",
             "  with older keys or none: \(total); with keys that are not configured: \(status.lost).",
         ]
+        /// The rows before the command, and those that it encrypted again.
+        func report(_ lines: [String], encrypted: Int) -> CommandReport {
+            CommandReport(text: lines) { json in
+                json.add("key", current)
+                json.add("current", status.current)
+                json.add("older", status.older)
+                json.add("unreadable", status.lost)
+                json.add("encrypted", encrypted)
+                json.add("applied", applies)
+            }
+        }
         guard applies else {
-            if format == .json { return report(status, current, encrypted: 0, applies: false) }
-            return survey + (total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."])
+            let remedy = total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."]
+            return report(survey + remedy, encrypted: 0)
         }
         for line in survey { progress(line) }
         var (done, unreadable) = (0, 0)
@@ -48,26 +58,16 @@ extension AdminService {
             json.add("rows", done)
             json.add("unreadable", unreadable)
         }
-        try await mappingStoreErrors(await store.addAuditEvent(event))
+        try await store.addAuditEvent(event)
         guard unreadable == 0 else {
             throw AdministratorError(
                 "\(done) rows were encrypted again, and \(unreadable) were not: none of encryption_keys "
                     + "decrypts them. Add their key after the first and repeat the command. If the key is lost: tokens "
                     + "are replaced when their users sign in, and --delete-unreadable-claims makes room for new claims")
         }
-        if format == .json { return report(status, current, encrypted: done, applies: true) }
-        return ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."]
-    }
-
-    /// The rows before the command, and those that it encrypted again.
-    private func report(_ status: VaultStatus, _ key: String, encrypted: Int, applies: Bool) -> [String] {
-        report([], as: .json, applies: applies) { json in
-            json.add("key", key)
-            json.add("current", status.current)
-            json.add("older", status.older)
-            json.add("unreadable", status.lost)
-            json.add("encrypted", encrypted)
-        }
+        return report(
+            ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."],
+            encrypted: done)
     }
 
     private func rotateOnce(
@@ -76,28 +76,25 @@ extension AdminService {
     ) async throws -> (done: Int, unreadable: Int) {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
-            let after = last
-            let records = try await mappingStoreErrors(
-                await store.providerTokens(notUnder: current, after: after, limit: step))
+            let records = try await store.providerTokens(notUnder: current, after: last, limit: step)
             guard let end = records.last?.serial else { break }
             let rows = records.compactMap { record in
                 (try? vault.resealed(record)).map { (record: record, sealed: $0) }
             }
             unreadable += records.count - rows.count
-            done += try await mappingStoreErrors(await store.resealProviderTokens(rows))
+            done += try await store.resealProviderTokens(rows)
             last = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }
         var lastUser = UserID(0)
         while true {
-            let after = lastUser
-            let records = try await mappingStoreErrors(await store.claims(notUnder: current, after: after, limit: step))
+            let records = try await store.claims(notUnder: current, after: lastUser, limit: step)
             guard let end = records.last?.user else { return (done, unreadable) }
             let rows = records.map { record in
                 (record: record, sealed: claimsVault.resealed(record.claims, of: record.publicID))
             }.filter { $0.sealed != nil || deletesUnreadableClaims }
             unreadable += records.count - rows.count
-            done += try await mappingStoreErrors(await store.resealClaims(rows))
+            done += try await store.resealClaims(rows)
             lastUser = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }

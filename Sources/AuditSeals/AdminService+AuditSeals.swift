@@ -1,3 +1,4 @@
+import ArgumentParser
 package import LatchkeyConfiguration
 package import LatchkeyService
 import Primitives
@@ -7,29 +8,42 @@ import StorageModel
 
 /// The proof that the audit log is as it was written.
 extension AdminService {
-    /// What the administrator adds to the database's own proof.
-    package struct AuditProof: Sendable {
-        /// A seal that the administrator kept elsewhere, as `NUMBER:DIGEST`.
-        package var expected: String?
-        /// The thumbprints of keys that the administrator vouches for.
-        package var keys: [String] = []
+    /// What the administrator adds to the database's own proof: options of `latchkey audit verify`.
+    package struct AuditProof: ParsableArguments {
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A seal that must be there, as the command printed it earlier, or the log.",
+                valueName: "number:digest"))
+        var expect: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "Vouch for a key that signed seals: the thumbprint (RFC 7638) that you noted. Can be given several "
+                    + "times.", valueName: "thumbprint"))
+        var key: [String] = []
+
+        package init() {}
     }
 
     /// Compares every event with its seal, and every seal with the one before. Some hundreds of events are in memory at
     /// a time.
     ///
-    /// - Parameter output: Gets the lines of the result, also of a fault as JSON.
-    /// - Throws: ``AdministratorError`` that names the first fault, or for an invalid proof, for signing keys that
-    ///   cannot be decrypted, or for a failing database.
-    package func verifyAudit(
-        _ configuration: Configuration, _ proof: AuditProof, as format: LineFormat, output: (String) -> Void
-    ) async throws {
-        let anchor = try proof.expected.map(self.anchor)
-        for key in proof.keys { try checkThumbprint(key) }
+    /// - Returns: The result. Its failure names the first fault, which is also in the JSON.
+    /// - Throws: ``AdministratorError`` for an invalid proof, or for signing keys that cannot be decrypted;
+    ///   `StorageError`.
+    package func verifyAudit(_ configuration: Configuration, _ proof: AuditProof) async throws -> CommandReport {
+        let anchor = try proof.expect.map(self.anchor)
+        for key in proof.key { try checkThumbprint(key) }
         let encryptionKeys = configuration.keysOfSigningKeys
-        let records = try await mappingStoreErrors(await store.signingKeys())
+        let protection = KeyProtection(keys: encryptionKeys)
+        let records = try await store.signingKeys()
+        let encrypted = records.filter { KeyProtection.isEncrypted($0.privateKey) }
         // With a key that the administrator vouches for, the seals can be verified without the server's.
-        if proof.keys.isEmpty, OwnSigningKeys.areUnreadable(records, encryptedWith: encryptionKeys) {
+        if proof.key.isEmpty, !encrypted.isEmpty,
+            encrypted.allSatisfy({ protection.state(of: $0) == .unreadable })
+        {
             throw AdministratorError(
                 .configuration,
                 (encryptionKeys.isEmpty
@@ -37,8 +51,9 @@ extension AdminService {
                     : "the server's signing keys are encrypted with keys that encryption_keys does not have here")
                     + "; give the configuration of the server (--config). Nothing was verified.")
         }
-        let own = OwnSigningKeys.thumbprints(of: records, encryptedWith: encryptionKeys)
-        let trusted = own.union(proof.keys)
+        // Only a holder of the encryption keys can have stored these. Without encryption keys these are all.
+        let own = records.filter { SigningKey(of: $0, protection) != nil }
+        let trusted = Set(own.map(\.id) + proof.key)
         var verifier = AuditVerifier(trusted: trusted, anchor: anchor)
         var fault: AuditError?
         var unsealed = 0
@@ -47,27 +62,29 @@ extension AdminService {
             fault = try await firstFault(
                 &verifier, &unsealed, retention: configuration.auditRetention.components.seconds)
             // Seals that expired while the command read them are not a fault.
-            let oldest = try await mappingStoreErrors(await store.auditSeals(after: .min, limit: 1)).first
+            let oldest = try await store.auditSeals(after: .min, limit: 1).first
             guard attempt < 3, let fault, let oldest, oldest.number > fault.seal else { break }
         }
-        if format == .json { output(verifier.jsonLine(unsealed: unsealed, fault)) }
-        if let fault { throw AdministratorError("the audit log is not as it was sealed: \(fault)") }
-        if let anchor, verifier.anchorHasExpired {
-            throw AdministratorError(
+        var report = CommandReport(text: []) { verifier.write(to: &$0, unsealed: unsealed, fault) }
+        if let fault {
+            report.failure = AdministratorError("the audit log is not as it was sealed: \(fault)")
+        } else if let anchor, verifier.anchorHasExpired {
+            report.failure = AdministratorError(
                 "seal \(anchor.number) has expired and cannot be compared; name a seal of the last audit.retention")
+        } else {
+            report.text = verifier.lines(unsealed: unsealed)
+            if encryptionKeys.isEmpty {
+                report.text.append(
+                    "The signing keys are not encrypted. An attacker who can change the database can also sign seals; "
+                        + "set encryption_keys.")
+            }
         }
-        guard format == .text else { return }
-        for line in verifier.lines(unsealed: unsealed) { output(line) }
-        if encryptionKeys.isEmpty {
-            output(
-                "The signing keys are not encrypted. An attacker who can change the database can also sign seals; "
-                    + "set encryption_keys.")
-        }
+        return report
     }
 
     /// Prints the audit log with its seals as JSON Lines, in the order in which a verifier needs them: the events that
     /// a seal covers, then the seal. The events that are not sealed yet come last.
-    /// - Throws: ``AdministratorError`` for a failing database.
+    /// - Throws: `StorageError`.
     package func exportAudit(output: (String) -> Void) async throws {
         var last = Int64.min
         try await eachSeal { seal in
@@ -99,35 +116,38 @@ extension AdminService {
         try await eachSeal { seal in
             // More events than a seal has show that one was inserted; the rest is not needed for that.
             let limit = seal.entries.count / AuditEntry.packedBytes + 1
-            let events = try await mappingStoreErrors(
-                await store.auditEvents(after: last, through: seal.lastSerial, limit: limit))
+            let events = try await store.auditEvents(after: last, through: seal.lastSerial, limit: limit)
             try verifier.check(seal, events: events)
             last = seal.lastSerial
         }
     }
 
     private func eachSeal(_ body: (AuditSealRecord) async throws -> Void) async throws {
-        let limit = 16
-        var number: Int64 = .min
-        while true {
-            let seals = try await mappingStoreErrors(await store.auditSeals(after: number, limit: limit))
-            for seal in seals { try await body(seal) }
-            // A row that was written into the database may have the lowest number, which none is after.
-            guard seals.count == limit, let newest = seals.last else { return }
-            number = newest.number
+        try await each(\.number, after: .min, limit: 16, body) { number, limit throws(StorageError) in
+            try await store.auditSeals(after: number, limit: limit)
         }
     }
 
     private func eachEvent(
         after serial: Int64, through end: Int64 = .max, _ body: (RecordedAuditEvent) -> Void
     ) async throws {
-        let limit = 500
-        var last = serial
+        try await each(\.serial, after: serial, limit: 500, body) { serial, limit throws(StorageError) in
+            try await store.auditEvents(after: serial, through: end, limit: limit)
+        }
+    }
+
+    /// All rows in the order of their numbers, `limit` in memory at a time.
+    private func each<Row>(
+        _ number: KeyPath<Row, Int64>, after first: Int64, limit: Int, _ body: (Row) async throws -> Void,
+        _ read: (_ after: Int64, _ limit: Int) async throws(StorageError) -> [Row]
+    ) async throws {
+        var last = first
         while true {
-            let events = try await mappingStoreErrors(await store.auditEvents(after: last, through: end, limit: limit))
-            for event in events { body(event) }
-            guard events.count == limit, let newest = events.last else { return }
-            last = newest.serial
+            let rows = try await read(last, limit)
+            for row in rows { try await body(row) }
+            // A row that was written into the database may have the lowest number, which none is after.
+            guard rows.count == limit, let newest = rows.last else { return }
+            last = newest[keyPath: number]
         }
     }
 
@@ -167,8 +187,7 @@ extension AuditVerifier {
         return lines
     }
 
-    fileprivate func jsonLine(unsealed: Int, _ fault: AuditError?) -> String {
-        var json = JSONObjectWriter()
+    fileprivate func write(to json: inout JSONObjectWriter, unsealed: Int, _ fault: AuditError?) {
         json.add("valid", fault == nil)
         if let fault {
             json.add("fault") { json in
@@ -186,36 +205,35 @@ extension AuditVerifier {
             json.add("newest_seal", "\(newest.seal.number):\(newest.digest)")
             json.add("key", newest.signer)
         }
-        return String(decoding: json.finish(), as: UTF8.self)
     }
 }
 
 extension RecordedAuditEvent {
     fileprivate var exportLine: String {
-        var json = JSONObjectWriter()
-        json.add("type", "event")
-        json.add("serial", serial)
-        json.add("time", event.time.secondsSinceEpoch)
-        json.add("kind", event.kind.name)
-        if let user = event.user { json.add("user_id", user.number) }
-        json.add("actor", event.actor.name)
-        json.add("request_id", ifPresent: event.requestID)
-        // As a text, because the digest is of its bytes.
-        if !isErased { json.add("details", event.details.json) }
-        json.add("salt", ifPresent: salt?.hexadecimal)
-        json.add("details_digest", ifPresent: detailsDigest?.hexadecimal)
-        return String(decoding: json.finish(), as: UTF8.self)
+        JSONObjectWriter.text { json in
+            json.add("type", "event")
+            json.add("serial", serial)
+            json.add("time", event.time.secondsSinceEpoch)
+            json.add("kind", event.kind.name)
+            if let user = event.user { json.add("user_id", user.number) }
+            json.add("actor", event.actor.name)
+            json.add("request_id", ifPresent: event.requestID)
+            // As a text, because the digest is of its bytes.
+            if !isErased { json.add("details", event.details.json) }
+            json.add("salt", ifPresent: salt?.hexadecimal)
+            json.add("details_digest", ifPresent: detailsDigest?.hexadecimal)
+        }
     }
 }
 
 extension AuditSealRecord {
     fileprivate var exportLine: String {
-        var json = JSONObjectWriter()
-        json.add("type", "seal")
-        json.add("number", number)
-        json.add("digest", digest.description)
-        json.add("jws", jws)
-        json.add("entries", Base64URL.encode(entries))
-        return String(decoding: json.finish(), as: UTF8.self)
+        JSONObjectWriter.text { json in
+            json.add("type", "seal")
+            json.add("number", number)
+            json.add("digest", digest.description)
+            json.add("jws", jws)
+            json.add("entries", Base64URL.encode(entries))
+        }
     }
 }

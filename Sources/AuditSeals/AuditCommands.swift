@@ -19,18 +19,7 @@ struct VerifyAuditCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "A seal that must be there, as the command printed it earlier, or the log.", valueName: "number:digest"))
-    var expect: String?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Vouch for a key that signed seals: the thumbprint (RFC 7638) that you noted. Can be given several times.",
-            valueName: "thumbprint"))
-    var key: [String] = []
+    @OptionGroup var proof: AdminService.AuditProof
 
     @OptionGroup var output: FormatOptions
 
@@ -38,10 +27,8 @@ struct VerifyAuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         try parent.refuseSelection(because: "the log is always verified as a whole")
-        let proof = AdminService.AuditProof(expected: expect, keys: key)
-        try await runAdminCommand(options) { [output] admin, configuration in
-            try await admin.verifyAudit(configuration, proof, as: output.format.lines) { print($0) }
-            return []
+        try await runAdminCommand(options, as: output.format) { [proof] admin, configuration in
+            try await admin.verifyAudit(configuration, proof)
         }
     }
 }
@@ -65,7 +52,7 @@ struct ExportAuditCommand: AsyncParsableCommand {
         try parent.refuseSelection(because: "an export is always whole")
         try await runAdminCommand(options) { admin, _ in
             try await admin.exportAudit { print($0) }
-            return []
+            return CommandReport(text: [], json: [])
         }
     }
 }

@@ -1,8 +1,8 @@
 import Crypto
 import OpenIDConnect
 package import Primitives
-package import SignIn
-package import StorageModel
+import SignIn
+import StorageModel
 
 /// What a seal states about the audit log: which events it covers, and which seal it follows.
 package struct AuditSeal: Sendable, Hashable {
@@ -90,24 +90,5 @@ extension AuditSeal {
             timeBefore: (json["time_before"]?.integer).map { Timestamp(secondsSinceEpoch: $0) },
             sealedAt: Timestamp(secondsSinceEpoch: sealedAt), retention: retention, entries: entries,
             previous: previous, keys: keys.compactMap(\.self), mismatched: mismatched.compactMap(\.integer))
-    }
-}
-
-/// The server's own keys, found in its store.
-package enum OwnSigningKeys {
-    /// The thumbprints of the stored keys that only a holder of the encryption keys can have stored. Without encryption
-    /// keys these are all.
-    package static func thumbprints(
-        of records: [SigningKeyRecord], encryptedWith keys: [EncryptionKey]
-    ) -> Set<String> {
-        let protection = KeyProtection(keys: keys)
-        return Set(records.filter { SigningKey(of: $0, protection) != nil }.map(\.id))
-    }
-
-    /// Whether there are encrypted keys, and these encryption keys decrypt none of them.
-    package static func areUnreadable(_ records: [SigningKeyRecord], encryptedWith keys: [EncryptionKey]) -> Bool {
-        let protection = KeyProtection(keys: keys)
-        let encrypted = records.filter { KeyProtection.isEncrypted($0.privateKey) }
-        return !encrypted.isEmpty && encrypted.allSatisfy { protection.open($0.privateKey, of: $0.id) == nil }
     }
 }

@@ -51,23 +51,33 @@ package struct AuditVerifier: Sendable {
         _ record: AuditSealRecord, events stored: [RecordedAuditEvent]
     ) throws(AuditError) {
         let number = record.number
-        if let newest, number != newest.seal.number + 1 { throw .sealMissing(newest.seal.number + 1) }
+        if let expected = newest.map({ $0.seal.number + 1 }), number != expected {
+            throw AuditError("seal_missing", seal: expected, "seal \(expected) is missing")
+        }
         guard let (seal, signer) = AuditSeal.read(record.jws), seal.number == number, seal.last == record.lastSerial,
             seal.time == record.time, AuditDigest(sha256Of: record.entries) == seal.entries,
             let entries = AuditEntry.unpacked(record.entries), Int64(entries.count) == seal.count
-        else { throw .sealChanged(number) }
+        else {
+            throw AuditError(
+                "seal_changed", seal: number,
+                "seal \(number) was changed: its signature or the list of its events is not valid")
+        }
         if let newest {
             // After a seal that was not the server's, the server does not repeat the time.
             let isForeign = seal.timeBefore == nil && !seal.keys.contains(newest.signer)
             guard seal.previous == newest.digest, seal.timeBefore == newest.seal.time || isForeign else {
-                throw .sealReplaced(number)
+                throw AuditError(
+                    "seal_replaced", seal: number,
+                    "seal \(number) does not follow the seal before it: one of them was replaced")
             }
             guard seal.keys.contains(newest.signer) || trusted.contains(newest.signer) else {
-                throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
+                throw .unknownKey(of: newest)
             }
         }
         if let anchor, anchor.number == number, anchor.digest != record.digest {
-            throw .unexpected(seal: number, digest: record.digest)
+            throw AuditError(
+                "unexpected_seal", seal: number,
+                "seal \(number) has another digest than the expected one: \(record.digest)")
         }
         try compare(stored, with: entries, of: seal)
         let checked = Checked(seal: seal, digest: record.digest, signer: signer)
@@ -83,16 +93,26 @@ package struct AuditVerifier: Sendable {
         let seal = statement.number
         var rest = entries[...]
         for event in stored {
-            guard let entry = rest.first, entry.serial <= event.serial else {
-                throw .eventInserted(event.serial, seal: seal)
+            let serial = event.serial
+            guard let entry = rest.first, entry.serial <= serial else {
+                throw AuditError(
+                    "event_inserted", event: serial, seal: seal,
+                    "event #\(serial) was inserted: seal \(seal) does not have it")
             }
-            guard entry.serial == event.serial else { throw .eventMissing(entry.serial, seal: seal) }
-            guard event.digest == entry.digest else { throw .eventChanged(event.serial, seal: seal) }
+            guard entry.serial == serial else { throw .eventMissing(entry.serial, seal: seal) }
+            guard event.digest == entry.digest else {
+                throw AuditError(
+                    "event_changed", event: serial, seal: seal,
+                    "event #\(serial) was changed after seal \(seal) was made")
+            }
             if !event.matchesItsDigest {
-                guard statement.mismatched.contains(event.serial) else {
-                    throw .detailsChanged(event.serial, seal: seal)
+                // The digest is as it was sealed.
+                guard statement.mismatched.contains(serial) else {
+                    throw AuditError(
+                        "details_changed", event: serial, seal: seal,
+                        "the details of event #\(serial) were changed after seal \(seal) was made")
                 }
-                if mismatched == nil { mismatched = (event.serial, seal) }
+                if mismatched == nil { mismatched = (serial, seal) }
             }
             note(event, in: seal)
             rest.removeFirst()
@@ -118,19 +138,31 @@ package struct AuditVerifier: Sendable {
     ///   which a seal names, excuses earlier removals.
     package func finish(at now: Timestamp, retention: Int64) throws(AuditError) {
         let last = newest?.seal.number ?? 0
-        if let anchor, anchor.number > last { throw .endMissing(after: last, expected: anchor.number) }
-        if let first = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
-            throw .detailsErased(first.serial, seal: first.seal)
+        if let anchor, anchor.number > last {
+            throw AuditError(
+                "seal_missing", seal: last + 1,
+                "seal \(last + 1) is missing: the log \(last == 0 ? "has no seal" : "ends at seal \(last)"), and "
+                    + "--expect names seal \(anchor.number)")
+        }
+        if let (serial, seal) = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
+            throw AuditError(
+                "details_erased", event: serial, seal: seal,
+                "the details of event #\(serial), of seal \(seal), were erased, and no event says that its user was")
         }
         guard let first, let newest else { return }
-        guard trusted.contains(newest.signer) else {
-            throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
-        }
+        guard trusted.contains(newest.signer) else { throw .unknownKey(of: newest) }
         let end = now.advanced(bySeconds: -min(retention, shortestRetention))
         guard first.seal.number == 1 || first.seal.timeBefore.map({ $0 < end }) ?? false else {
-            throw .removedEarly(before: first.seal.number)
+            let seal = first.seal.number
+            throw AuditError(
+                "removed_early", seal: seal, "the seals before \(seal) were removed before their events expired")
         }
-        if let mismatched { throw .detailsMismatched(mismatched.serial, seal: mismatched.seal) }
+        if let (serial, seal) = mismatched {
+            throw AuditError(
+                "details_mismatched", event: serial, seal: seal,
+                "the details of event #\(serial) did not match their digest before seal \(seal) was made: no server "
+                    + "wrote them")
+        }
     }
 
     /// Whether the kept seal has expired, so that it cannot be compared.
@@ -149,86 +181,23 @@ package struct AuditError: Error, Sendable, Hashable, CustomStringConvertible {
     package let seal: Int64
     package let description: String
 
-    private init(_ kind: String, event serial: Int64? = nil, seal: Int64, _ description: String) {
+    fileprivate init(_ kind: String, event serial: Int64? = nil, seal: Int64, _ description: String) {
         self.kind = kind
         self.serial = serial
         self.seal = seal
         self.description = description
     }
 
-    static func eventChanged(_ serial: Int64, seal: Int64) -> Self {
-        Self("event_changed", event: serial, seal: seal, "event #\(serial) was changed after seal \(seal) was made")
-    }
-
-    /// The details differ from their stored digest, which is as it was sealed.
-    static func detailsChanged(_ serial: Int64, seal: Int64) -> Self {
-        Self(
-            "details_changed", event: serial, seal: seal,
-            "the details of event #\(serial) were changed after seal \(seal) was made")
-    }
-
-    /// The details differed from their stored digest when the event was sealed: no server wrote it so.
-    static func detailsMismatched(_ serial: Int64, seal: Int64) -> Self {
-        Self(
-            "details_mismatched", event: serial, seal: seal,
-            "the details of event #\(serial) did not match their digest before seal \(seal) was made: no server wrote "
-                + "them")
-    }
-
-    /// The log does not say that the user of the event was erased.
-    static func detailsErased(_ serial: Int64, seal: Int64) -> Self {
-        Self(
-            "details_erased", event: serial, seal: seal,
-            "the details of event #\(serial), of seal \(seal), were erased, and no event says that its user was")
-    }
-
-    static func eventMissing(_ serial: Int64, seal: Int64) -> Self {
+    fileprivate static func eventMissing(_ serial: Int64, seal: Int64) -> Self {
         Self("event_missing", event: serial, seal: seal, "event #\(serial) is missing, and seal \(seal) has it")
     }
 
-    /// Among sealed events, and not sealed.
-    static func eventInserted(_ serial: Int64, seal: Int64) -> Self {
-        Self(
-            "event_inserted", event: serial, seal: seal,
-            "event #\(serial) was inserted: seal \(seal) does not have it")
-    }
-
-    /// The statement, its signature, or the list of its events.
-    static func sealChanged(_ seal: Int64) -> Self {
-        Self(
-            "seal_changed", seal: seal,
-            "seal \(seal) was changed: its signature or the list of its events is not valid")
-    }
-
-    /// It follows another seal than the one before it.
-    static func sealReplaced(_ seal: Int64) -> Self {
-        Self("seal_replaced", seal: seal, "seal \(seal) does not follow the seal before it: one of them was replaced")
-    }
-
-    static func sealMissing(_ seal: Int64) -> Self { Self("seal_missing", seal: seal, "seal \(seal) is missing") }
-
-    /// The log ends before the seal that the administrator kept. 0 is the log without a seal.
-    static func endMissing(after last: Int64, expected: Int64) -> Self {
-        Self(
-            "seal_missing", seal: last + 1,
-            "seal \(last + 1) is missing: the log \(last == 0 ? "has no seal" : "ends at seal \(last)"), and --expect "
-                + "names seal \(expected)")
-    }
-
     /// Signed with a key that neither the server has nor the next seal names.
-    static func unknownKey(seal: Int64, thumbprint: String) -> Self {
-        Self(
+    fileprivate static func unknownKey(of checked: AuditVerifier.Checked) -> Self {
+        let seal = checked.seal.number
+        return Self(
             "unknown_key", seal: seal,
-            "seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys. Compare it with "
-                + "a key that you noted earlier, before you add --key")
-    }
-
-    static func removedEarly(before seal: Int64) -> Self {
-        Self("removed_early", seal: seal, "the seals before \(seal) were removed before their events expired")
-    }
-
-    /// Another digest than the one that the administrator kept.
-    static func unexpected(seal: Int64, digest: AuditDigest) -> Self {
-        Self("unexpected_seal", seal: seal, "seal \(seal) has another digest than the expected one: \(digest)")
+            "seal \(seal) is signed with the key \(checked.signer), which is not one of the server's keys. Compare it "
+                + "with a key that you noted earlier, before you add --key")
     }
 }

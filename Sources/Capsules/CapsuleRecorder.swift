@@ -124,18 +124,13 @@ final class CapsuleRecorder: Sendable {
             at: now, version: version)
         let capsule = CapsuleRecord(
             correlationID: operation.correlationID, time: now, cause: cause, json: Capsule.json(source, random: random))
-        let (end, ending) = AsyncStream.makeStream(of: Never.self)
-        let deadline = Task {
-            try? await Task.sleep(for: Self.patience)
-            ending.finish()
-        }
+        let ended = Wakeup()
         Task {
             await store(capsule)
             leave(origin)
-            ending.finish()
-            deadline.cancel()
+            ended.signal()
         }
-        for await _ in end {}
+        await ended.wait(atMost: Self.patience)
     }
 
     private func store(_ capsule: CapsuleRecord) async {

@@ -78,10 +78,8 @@ package struct CapsulesFeature: Feature {
             limit: limit)
     }
 
-    package func shutdown() async { await settle() }
-
     /// Waits until the capsules of all failures so far are stored, or could not be.
-    package func settle() async { await recorder?.settle() }
+    package func shutdown() async { await recorder?.settle() }
 }
 
 /// `capsules`: how many capsules of failed sign-ins are kept, and how long.

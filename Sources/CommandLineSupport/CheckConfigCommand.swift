@@ -48,24 +48,22 @@ struct CheckConfigCommand: ParsableCommand {
 
     /// The problems and warnings, and with --keys the keys, as one object.
     private func printJSON() throws {
-        var json = JSONObjectWriter()
-        let isValid: Bool
+        var errors: ConfigurationErrors?
+        var warnings: [ConfigurationProblem] = []
         do throws(ConfigurationErrors) {
-            let loaded = try options.read(for: .serve, settings.parsed)
-            isValid = true
-            json.add("valid", isValid)
-            json.add("problems", objects: [ConfigurationProblem]()) { $0.write(to: &$1) }
-            json.add("warnings", objects: loaded.warnings) { $0.write(to: &$1) }
+            warnings = try options.read(for: .serve, settings.parsed).warnings
         } catch {
-            isValid = false
-            json.add("valid", isValid)
-            json.add("problems", objects: error.problems) { $0.write(to: &$1) }
-            if error.omitted > 0 { json.add("omitted", error.omitted) }
-            json.add("warnings", objects: error.warnings) { $0.write(to: &$1) }
+            (errors, warnings) = (error, error.warnings)
         }
-        if keys { json.add("keys", objects: ConfigurationReference.keys(of: all)) { $0.write(to: &$1) } }
-        print(String(decoding: json.finish(), as: UTF8.self))
-        if !isValid { throw ExitCode(78) }
+        let text = JSONObjectWriter.text { json in
+            json.add("valid", errors == nil)
+            json.add("problems", objects: errors?.problems ?? []) { $0.write(to: &$1) }
+            if let errors, errors.omitted > 0 { json.add("omitted", errors.omitted) }
+            json.add("warnings", objects: warnings) { $0.write(to: &$1) }
+            if keys { json.add("keys", objects: ConfigurationReference.keys(of: all)) { $0.write(to: &$1) } }
+        }
+        print(text)
+        if errors != nil { throw ExitCode(78) }
     }
 
     private func printKeys() {

@@ -10,23 +10,27 @@ package func failed(_ reason: String, _ status: Int32 = 1) -> ExitCode {
     return ExitCode(status)
 }
 
-/// Runs an administrator's command on the configured database and prints its lines. A command that fails prints one
+/// Runs an administrator's command on the configured database and prints its report. A command that fails prints one
 /// line to standard error and ends the process as ``reportingFailure(exitCode:_:)`` does.
 ///
-/// - Parameter notice: Printed to standard error if there are no lines; nil where a program reads them.
+/// - Parameter notice: For people, printed to standard error if there are no lines.
 package func runAdminCommand(
-    _ options: ConfigurationOptions, ifEmpty notice: String? = nil,
-    _ command: (AdminService, Configuration) async throws -> [String]
+    _ options: ConfigurationOptions, as format: ReportFormat = .text, ifEmpty notice: String? = nil,
+    _ command: (AdminService, Configuration) async throws -> CommandReport
 ) async throws {
     let configuration = try options.load(for: .operation).configuration
     try await reportingFailure {
         let admin = try AdminService(configuration, features: .ofProgram)
-        let result: Result<[String], any Error>
-        do { result = .success(try await command(admin, configuration)) } catch { result = .failure(error) }
-        await admin.close()
-        let lines = try result.get()
-        for line in lines { print(line) }
-        if lines.isEmpty, let notice { Console.warn(notice) }
+        let report = try await admin.perform { try await command($0, configuration) }
+        report.print(as: format)
+        if format == .text, report.text.isEmpty, let notice { Console.warn(notice) }
+        if let failure = report.failure { throw failure }
+    }
+}
+
+extension CommandReport {
+    package func print(as format: ReportFormat) {
+        for line in format == .json ? json : text { Swift.print(line) }
     }
 }
 
@@ -49,30 +53,12 @@ package func reportingFailure<Value>(
 /// The value of every `--format`: text for people, or JSON for programs.
 package enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json
-
-    /// How the administrators' commands print their lines.
-    package var lines: AdminService.LineFormat { self == .json ? .json : .text }
 }
 
 /// The option of commands that print lines.
 package struct FormatOptions: ParsableArguments {
     @Option(help: "text for people, json for programs: one object per line.")
     package var format = ReportFormat.text
-
-    package init() {}
-}
-
-/// The options of commands that repair accounts.
-package struct RepairOptions: ParsableArguments {
-    @OptionGroup package var configuration: ConfigurationOptions
-
-    @Option(help: "The reason, for the audit log.")
-    package var reason: String?
-
-    @Flag(help: "Apply the change; without it, the command only prints what it would do.")
-    package var apply = false
-
-    @OptionGroup package var output: FormatOptions
 
     package init() {}
 }

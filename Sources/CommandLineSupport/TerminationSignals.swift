@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Synchronization
+import Primitives
 
 /// Waits for SIGTERM or SIGINT. A second one ends the process at once, with the status that shells give a signal.
 ///
@@ -15,52 +15,33 @@ package final class TerminationSignals: Sendable {
         package var description: String { self == .interrupt ? "SIGINT" : "SIGTERM" }
     }
 
-    private struct State {
-        var received: Signal?
-        var waiting: CheckedContinuation<Signal, Never>?
-    }
-
-    /// What the sources' handlers share with the object. A class, because they outlive the initializer.
-    private final class Received: Sendable {
-        let state = Mutex(State())
-
-        func receive(_ number: Signal) {
-            let (isSecond, waiting) = state.withLock { state in
-                defer {
-                    state.received = number
-                    state.waiting = nil
-                }
-                return (state.received != nil, state.waiting)
-            }
-            if isSecond { exit(128 + number.rawValue) }
-            waiting?.resume(returning: number)
-        }
-    }
-
-    private let received: Received
+    private let signals: AsyncStream<Signal>
+    private let isReceived: SharedFlag
     private let sources: [SignalSource]
 
     /// - Parameter ignoresHangup: Ignores SIGHUP too, which ends a process by default when its terminal closes.
     package init(ignoresHangup: Bool = false) {
         signal(SIGPIPE, SIG_IGN)
         if ignoresHangup { signal(SIGHUP, SIG_IGN) }
-        let received = Received()
-        self.received = received
-        sources = Signal.allCases.map { number in SignalSource(number.rawValue) { received.receive(number) } }
+        let (signals, continuation) = AsyncStream.makeStream(of: Signal.self)
+        let isReceived = SharedFlag()
+        (self.signals, self.isReceived) = (signals, isReceived)
+        sources = Signal.allCases.map { number in
+            SignalSource(number.rawValue) {
+                if isReceived.set() { exit(128 + number.rawValue) }
+                continuation.yield(number)
+            }
+        }
     }
 
     /// Whether a signal has been received.
-    package var hasReceived: Bool { received.state.withLock { $0.received != nil } }
+    package var hasReceived: Bool { isReceived.isSet }
 
-    /// Returns the first signal, at once if it was received before.
+    /// Returns the first signal, at once if it was received before. For one caller.
     package func first() async -> Signal {
-        await withCheckedContinuation { continuation in
-            let first = received.state.withLock { state in
-                if state.received == nil { state.waiting = continuation }
-                return state.received
-            }
-            if let first { continuation.resume(returning: first) }
-        }
+        for await signal in signals { return signal }
+        // The task was cancelled.
+        return .terminate
     }
 }
 

@@ -23,7 +23,8 @@ public actor MetricsBridge {
             try? await Task.sleep(for: interval)
         }
         await update()
-        passed.removeGauges()
+        // Nothing has the values of the gauges any more.
+        passed.update([])
     }
 
     /// Passes on what changed since the last update.

@@ -48,12 +48,6 @@ package struct PassedMetrics {
         }
     }
 
-    /// Destroys the gauges: after the end of a service nothing has the values that they show.
-    package mutating func removeGauges() {
-        for gauge in gauges.values { gauge.destroy() }
-        gauges = [:]
-    }
-
     /// - Returns: The gauge's series.
     private mutating func set(_ name: String, _ labels: [(String, String)], _ value: Double) -> Series {
         let series = Series(name, labels)

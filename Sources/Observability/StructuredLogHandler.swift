@@ -59,7 +59,7 @@ extension Logger.MetadataProvider {
 
 /// The lowest severity that is logged, shared by loggers. It may change while they log.
 package final class LogThreshold: Sendable {
-    private static let levels: [Logger.Level] = [.trace, .debug, .info, .notice, .warning, .error, .critical]
+    private static let levels = Logger.Level.allCases
     /// Above every level: nothing is logged.
     private static let off = levels.count
 

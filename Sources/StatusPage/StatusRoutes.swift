@@ -6,24 +6,15 @@ import Primitives
 import SignIn
 
 /// The routes of the status page: for this machine, and for administrators' API keys.
-struct StatusRoutes: APIFeature {
+struct StatusRoutes {
     /// The pause between two events.
     private static let pause = Duration.seconds(2)
 
-    private let status: @Sendable () async throws -> ServiceStatus
-    private let capsule: @Sendable (_ failure: String) async throws -> FailureExplanation?
+    /// The current status.
+    let status: @Sendable () async throws -> ServiceStatus
+    /// The capsule of a failure in the status; nil if there is none.
+    var capsule: @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }
     private let watchers = CountLimit(maximum: 16)
-
-    /// - Parameters:
-    ///   - status: The current status.
-    ///   - capsule: The capsule of a failure in the status; nil if there is none.
-    init(
-        status: @escaping @Sendable () async throws -> ServiceStatus,
-        capsule: @escaping @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }
-    ) {
-        self.status = status
-        self.capsule = capsule
-    }
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         func add(_ path: String, _ show: @escaping Handler) {
@@ -36,22 +27,6 @@ struct StatusRoutes: APIFeature {
         add("/status/events") { _ in try showEvents() }
         add("/status/capsule") { try await showCapsule($0) }
     }
-
-    static var schemas: KeyValuePairs<String, APISchema> { [:] }
-
-    static var startPaths: [String] { [] }
-
-    func signInRequest(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
-        device: String?
-    ) -> SignInRequest? { nil }
-
-    func describe(in json: inout JSONObjectWriter) {}
-    func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
-
-    var connectedOrigins: [String] { [] }
-
-    var pageRegistration: (any PageRegistration)? { nil }
 
     /// `GET /status/events`: the status as server-sent events, until the reader goes or the server stops.
     private func showEvents() throws -> Response {

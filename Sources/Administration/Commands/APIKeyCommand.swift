@@ -1,7 +1,10 @@
 import ArgumentParser
 import CommandLineSupport
+import LatchkeyConfiguration
 import LatchkeyService
+import OpenIDConnect
 import Primitives
+import SignIn
 
 struct APIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,15 +40,15 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        try await runAdminCommand(options) { [name, client, origin, output] admin, configuration in
-            let key = try await admin.createAPIKey(name, for: client, from: origin, in: configuration)
+        try await runAdminCommand(options, as: output.format) { [name, client, origin] admin, configuration in
+            let key = try await admin.createAPIKey(
+                name, for: client, from: origin, known: configuration.allClients.map(\.id.text))
             Console.warn(
                 "\(name) was created; a running server accepts it within \(AdminService.apiKeyDelay) seconds.")
-            guard output.format == .json else { return [key.exposed] }
-            var json = JSONObjectWriter()
-            json.add("name", name)
-            json.add("key", key.exposed)
-            return [String(decoding: json.finish(), as: UTF8.self)]
+            return CommandReport(text: [key.exposed]) { json in
+                json.add("name", name)
+                json.add("key", key.exposed)
+            }
         }
     }
 }
@@ -59,9 +62,9 @@ struct ListAPIKeysCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        let notice = output.format == .json ? nil : "There are no keys in the database."
-        try await runAdminCommand(options, ifEmpty: notice) { [output] admin, _ in
-            try await admin.apiKeys(as: output.format.lines)
+        let notice = "There are no keys in the database."
+        try await runAdminCommand(options, as: output.format, ifEmpty: notice) { admin, _ in
+            try await admin.apiKeys()
         }
     }
 }
@@ -79,8 +82,8 @@ struct RevokeAPIKeyCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        try await runAdminCommand(options) { [name, output] admin, _ in
-            try await admin.revokeAPIKey(name, as: output.format.lines)
+        try await runAdminCommand(options, as: output.format) { [name] admin, _ in
+            try await admin.revokeAPIKey(name)
         }
     }
 }

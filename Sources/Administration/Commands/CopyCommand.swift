@@ -2,7 +2,10 @@ import ArgumentParser
 import CommandLineSupport
 import Glibc
 import LatchkeyConfiguration
+import LatchkeyService
 import Primitives
+import Storage
+import StorageModel
 
 struct CopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,18 +40,52 @@ struct CopyCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        let copy = DatabaseCopy(
-            source: try Self.url(from, fromFile, "from"), target: try Self.url(to, toFile, "to"), features: .ofProgram)
-        for warning in copy.warnings { Console.warn("warning: \(warning)") }
+        let (source, target) = (try Self.url(from, fromFile, "from"), try Self.url(to, toFile, "to"))
+        for url in [source, target] {
+            guard case .postgres(let postgres) = url, !postgres.isConfidential else { continue }
+            Console.warn(
+                """
+                warning: the connection to \(url.description) may be unencrypted, which exposes the password and the \
+                data; add sslmode=verify-full to its URL
+                """)
+        }
         let signals = TerminationSignals()
         let display = ProgressLine()
-        do {
-            let report = try copy.run(onProgress: display.show, isCancelled: { signals.hasReceived })
+        do throws(StorageError) {
+            let copy = try DatabaseTransfer.run(
+                from: Self.database(source), to: Self.database(target),
+                onProgress: { progress in
+                    let verb = progress.isChecking ? "checking" : "copying"
+                    display.show("\(verb) \(progress.table): \(progress.rows) of \(progress.total)")
+                }, isCancelled: { signals.hasReceived })
             display.clear()
-            print(format == .json ? report.json : report.text)
+            Self.report(copy, source.description, target.description).print(as: format)
         } catch {
             display.clear()
-            throw failed("\(error)")
+            throw failed(error.reason)
+        }
+    }
+
+    private static func database(_ url: DatabaseURL) throws(StorageError) -> any DatabaseLocation {
+        var settings = Configuration.Database()
+        settings.url = url
+        return try FeatureList.ofProgram.database(settings)
+    }
+
+    private static func report(_ copy: DatabaseTransfer, _ source: String, _ target: String) -> CommandReport {
+        let rows = copy.tables.reduce(0) { $0 + $1.rows }
+        let lines =
+            ["\(target) has all of \(source): \(rows) rows, read back and compared."]
+            + copy.tables.filter { $0.rows > 0 }.map { "  \($0.name): \($0.rows)" }
+            + ["Start the servers with database.url \(target), and put the former database away."]
+        return CommandReport(text: lines) { json in
+            json.add("from", source)
+            json.add("to", target)
+            json.add("rows", rows)
+            json.add("tables", objects: copy.tables) { table, json in
+                json.add("name", table.name)
+                json.add("rows", table.rows)
+            }
         }
     }
 

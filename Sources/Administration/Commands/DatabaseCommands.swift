@@ -2,6 +2,9 @@ import ArgumentParser
 import CommandLineSupport
 import LatchkeyConfiguration
 import LatchkeyService
+import Primitives
+import Storage
+import StorageModel
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,9 +28,35 @@ struct MigrateCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        try await runDatabaseCommand(options, as: format) { [check] admin in
-            try await check ? admin.pendingSteps() : admin.migrate()
+        let loaded = try options.load(for: .operation)
+        let before: DatabaseSteps
+        do throws(StorageError) {
+            let place = try FeatureList.ofProgram.database(loaded.configuration.database)
+            before = check ? try DatabaseSteps(of: place) : try await DatabaseSteps.run(on: place)
+        } catch {
+            throw failed(check ? error.reason : "the database: \(error.reason)")
         }
+        let (done, pending) = check ? ([], before.pending) : (before.pending, [])
+        let url = loaded.configuration.database.url.description
+        let isDefault = loaded.origins["database.url"] == nil
+        let place =
+            "Database: \(url)"
+            + (isDefault
+                ? ", in the working directory. This is the default; choose another with database.url or "
+                    + "LATCHKEY_DATABASE_URL." : "")
+        let (title, names) = pending.isEmpty ? ("applied", done) : ("pending", pending)
+        let lines =
+            names.isEmpty
+            ? ["The tables are up to date."]
+            : ["\(names.count) \(names.count == 1 ? "migration" : "migrations") \(title):"] + names.map { "  \($0)" }
+        CommandReport(text: [place] + lines) { json in
+            json.add("database", url)
+            json.add("is_default", isDefault)
+            json.add("done", done)
+            json.add("pending", pending)
+        }
+        .print(as: format)
+        guard pending.isEmpty else { throw ExitCode(1) }
     }
 }
 
@@ -56,9 +85,18 @@ struct BackupCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        try await runDatabaseCommand(options, as: format) { [file, force] admin in
-            try admin.backUp(to: file, replaces: force)
+        let backup = try onDatabaseFile(options, or: "pg_dump") { database throws(StorageError) in
+            try DatabaseBackup.make(of: database, at: file, replaces: force)
         }
+        CommandReport(
+            text: ["\(file) has the whole database: \(backup.rows) rows, \(backup.size) bytes, verified."]
+        ) { json in
+            json.add("file", file)
+            json.add("bytes", backup.size)
+            json.add("rows", backup.rows)
+            json.add("steps", backup.steps)
+        }
+        .print(as: format)
     }
 }
 
@@ -84,20 +122,38 @@ struct RestoreCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        try await runDatabaseCommand(options, as: format) { [file] admin in try admin.restore(from: file) }
+        let moment = UTCTime.text(WallClock.system.now()).filter { $0 != "-" && $0 != ":" }
+        let restore = try onDatabaseFile(options, or: "pg_restore") { database throws(StorageError) in
+            try DatabaseRestore.run(from: file, to: database, mark: "before-restore-\(moment)")
+        }
+        let pending = Schema.version - restore.steps
+        var lines = ["The database was replaced with \(file)."]
+        if let former = restore.former { lines.append("The former database is kept as \(former).") }
+        if pending > 0 { lines.append("The next start, or latchkey migrate, applies the pending migrations.") }
+        CommandReport(text: lines) { json in
+            json.add("file", file)
+            json.add("former", orNull: restore.former)
+            json.add("steps", restore.steps)
+            json.add("pending", pending)
+        }
+        .print(as: format)
     }
 }
 
-/// Runs a command on the configured database and prints its report. Ends the process with 1 if it fails or leaves
-/// something pending.
-private func runDatabaseCommand(
-    _ options: ConfigurationOptions, as format: ReportFormat,
-    _ command: (DatabaseAdmin) async throws -> DatabaseAdmin.Report
-) async throws {
-    let loaded = try options.load(for: .operation)
-    let admin = DatabaseAdmin(
-        loaded.configuration, features: .ofProgram, isNamed: loaded.origins["database.url"] != nil)
-    let report = try await reportingFailure { try await command(admin) }
-    print(format == .json ? report.json : report.text)
-    guard report.isDone else { throw ExitCode(1) }
+/// Runs a command on the configured database. Ends the process with 1 if it fails.
+/// - Parameter equivalent: The command for a database on a PostgreSQL server.
+private func onDatabaseFile<Value>(
+    _ options: ConfigurationOptions, or equivalent: String,
+    _ command: (SQLiteConfiguration) throws(StorageError) -> Value
+) throws -> Value {
+    let database = try options.load(for: .operation).configuration.database
+    guard var file = database.file else {
+        throw failed("database.url is a PostgreSQL database; use \(equivalent)")
+    }
+    file.featureTables = FeatureList.ofProgram.tables
+    do throws(StorageError) {
+        return try command(file)
+    } catch {
+        throw failed(error.reason)
+    }
 }

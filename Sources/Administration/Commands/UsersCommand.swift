@@ -19,42 +19,36 @@ struct UsersCommand: AsyncParsableCommand {
         ])
 }
 
+/// The options of commands that repair accounts.
+struct RepairOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(help: "The reason, for the audit log.")
+    var reason: String?
+
+    @Flag(help: "Apply the change; without it, the command only prints what it would do.")
+    var apply = false
+
+    @OptionGroup var output: FormatOptions
+
+    func run(_ repair: (AdminService) async throws -> CommandReport) async throws {
+        try await runAdminCommand(configuration, as: output.format) { admin, _ in try await repair(admin) }
+    }
+}
+
 struct FindUsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "find", abstract: "Finds at most 20 users by a number, an address or an identity.")
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(name: .customLong("id"), help: "The user's number.")
-    var number: Int64?
-
-    @Option(help: "The public id, which the API returns as zenkey_sub.")
-    var publicID: String?
-
-    @Option(help: "The e-mail address, in upper or lower case.")
-    var email: String?
-
-    @Option(help: "The phone number as stored.")
-    var phone: String?
-
-    @Option(help: "The issuer of an identity; with --subject.")
-    var issuer: String?
-
-    @Option(help: "The subject of an identity; with --issuer.")
-    var subject: String?
+    @OptionGroup var selection: AdminService.UserSelection
 
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        var selection = AdminService.UserSelection()
-        selection.number = number
-        selection.publicID = publicID
-        selection.email = email
-        selection.phone = phone
-        selection.issuer = issuer
-        selection.subject = subject
-        try await runAdminCommand(options) { [selection, output] admin, _ in
-            try await admin.find(selection, as: output.format.lines)
+        try await runAdminCommand(options, as: output.format) { [selection] admin, _ in
+            try await admin.find(selection)
         }
     }
 }
@@ -74,8 +68,8 @@ struct ShowUserCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        try await runAdminCommand(options) { [user, personal, output] admin, _ in
-            try await admin.show(user, personal: personal, as: output.format.lines)
+        try await runAdminCommand(options, as: output.format) { [user, personal] admin, _ in
+            try await admin.show(user, personal: personal)
         }
     }
 }
@@ -94,9 +88,8 @@ struct ListSessionsCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        let notice = output.format == .json ? nil : "The user has no session."
-        try await runAdminCommand(options, ifEmpty: notice) { [user, output] admin, _ in
-            try await admin.sessions(of: user, as: output.format.lines)
+        try await runAdminCommand(options, as: output.format, ifEmpty: "The user has no session.") { [user] admin, _ in
+            try await admin.sessions(of: user)
         }
     }
 }
@@ -120,10 +113,8 @@ struct EndSessionsCommand: AsyncParsableCommand {
     var session: String?
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [user, session, options] admin, _ in
-            try await admin.endSessions(
-                of: user, only: session, reason: options.reason, applies: options.apply,
-                as: options.output.format.lines)
+        try await options.run { [user, session, options] admin in
+            try await admin.endSessions(of: user, only: session, reason: options.reason, applies: options.apply)
         }
     }
 }
@@ -152,10 +143,10 @@ struct RelinkUserCommand: AsyncParsableCommand {
     var replacing: String?
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [user, issuer, subject, replacing, options] admin, _ in
+        try await options.run { [user, issuer, subject, replacing, options] admin in
             try await admin.relink(
                 user, toIssuer: issuer, subject: subject, replacing: replacing, reason: options.reason,
-                applies: options.apply, as: options.output.format.lines)
+                applies: options.apply)
         }
     }
 }
@@ -178,9 +169,8 @@ struct MergeUsersCommand: AsyncParsableCommand {
     var into: Int64
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [user, into, options] admin, _ in
-            try await admin.merge(
-                user, into: into, reason: options.reason, applies: options.apply, as: options.output.format.lines)
+        try await options.run { [user, into, options] admin in
+            try await admin.merge(user, into: into, reason: options.reason, applies: options.apply)
         }
     }
 }
@@ -200,8 +190,8 @@ struct EraseUserCommand: AsyncParsableCommand {
     var user: Int64
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [user, options] admin, _ in
-            try await admin.erase(user, reason: options.reason, applies: options.apply, as: options.output.format.lines)
+        try await options.run { [user, options] admin in
+            try await admin.erase(user, reason: options.reason, applies: options.apply)
         }
     }
 }
@@ -225,9 +215,8 @@ struct UndoMigrationCommand: AsyncParsableCommand {
     var move: Int64?
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [user, move, options] admin, _ in
-            try await admin.undoMigration(
-                of: user, move: move, reason: options.reason, applies: options.apply, as: options.output.format.lines)
+        try await options.run { [user, move, options] admin in
+            try await admin.undoMigration(of: user, move: move, reason: options.reason, applies: options.apply)
         }
     }
 }

@@ -34,13 +34,13 @@ struct RotateVaultCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        try await runAdminCommand(options) { [apply, deleteUnreadableClaims, output] admin, configuration in
+        let format = output.format
+        try await runAdminCommand(options, as: format) { [apply, deleteUnreadableClaims] admin, configuration in
             try await admin.rotateVault(
-                configuration, applies: apply, deletesUnreadableClaims: deleteUnreadableClaims,
-                as: output.format.lines
+                configuration, applies: apply, deletesUnreadableClaims: deleteUnreadableClaims
             ) { line in
                 // A program reads standard output.
-                if output.format == .json { Console.warn(line) } else { print(line) }
+                if format == .json { Console.warn(line) } else { print(line) }
             }
         }
     }

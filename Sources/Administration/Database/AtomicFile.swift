@@ -72,29 +72,14 @@ enum AtomicFile {
         let sink = open(target, O_WRONLY | O_CLOEXEC)
         guard sink >= 0 else { throw unavailable("the file \(target) cannot be written: \(said)") }
         defer { close(sink) }
-        var chunk = [UInt8](repeating: 0, count: 1 << 18)
         while true {
-            let count = read(source, &chunk, chunk.count)
+            let count = sendfile(sink, source, nil, 1 << 30)
             if count == 0 { return }
-            if count < 0 {
-                if errno == EINTR { continue }
+            if count > 0 || errno == EINTR { continue }
+            guard [ENOSPC, EDQUOT, EFBIG].contains(errno) else {
                 throw unavailable("the file \(path) cannot be read: \(said)")
             }
-            try write(chunk[..<count], to: sink, target)
-        }
-    }
-
-    private static func write(_ bytes: ArraySlice<UInt8>, to sink: CInt, _ target: String) throws(StorageError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { unsafe in
-                Glibc.write(sink, unsafe.baseAddress, unsafe.count)
-            }
-            guard count >= 0 else {
-                if errno == EINTR { continue }
-                throw StorageError(.full, reason: "the file \(target) cannot be written: \(said)")
-            }
-            rest = rest.dropFirst(count)
+            throw StorageError(.full, reason: "the file \(target) cannot be written: \(said)")
         }
     }
 

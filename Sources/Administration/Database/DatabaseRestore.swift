@@ -68,9 +68,12 @@ package struct DatabaseRestore: Sendable, Hashable {
             throw StorageError(.corrupt, reason: "it has no tables of Latchkey")
         }
         try DetachedDatabase.check(db)
-        let (found, expected) = (try objects(db), try expectedObjects(after: Array(done), tables))
+        let model = try SQLiteConnection(SQLiteConnection.inMemory)
+        try Schema.migrate(model, with: Array(done))
+        let (found, always) = (try objects(db), try objects(model))
+        try Schema.make(tables, in: model)
         guard missing.map(\.name) == Schema.migrations.suffix(missing.count).map(\.name),
-            found.isSuperset(of: expected.always), found.isSubset(of: expected.atMost)
+            try found.isSuperset(of: always) && found.isSubset(of: objects(model))
         else {
             throw StorageError(
                 .corrupt, reason: "its tables, indexes or triggers are not those of any version of Latchkey")
@@ -93,28 +96,14 @@ package struct DatabaseRestore: Sendable, Hashable {
             })
     }
 
-    private static func expectedObjects(
-        after migrations: [Migration], _ tables: [FeatureTable]
-    ) throws -> (always: Set<String>, atMost: Set<String>) {
-        let model = try SQLiteConnection(SQLiteConnection.inMemory)
-        try Schema.migrate(model, with: migrations)
-        let always = try objects(model)
-        try Schema.make(tables, in: model)
-        return (always, try objects(model))
-    }
-
     private static func install(
         _ copy: SQLiteConnection, _ temporary: String, as database: String, _ configuration: SQLiteConfiguration,
         _ mark: String
     ) throws -> String? {
-        guard let there = FileAttributes(database) else {
+        let there = FileAttributes(database)
+        guard let there, there.size > 0 else {
             try copy.close()
-            try AtomicFile.name(temporary, database, replaces: false)
-            return nil
-        }
-        guard there.size > 0 else {
-            try copy.close()
-            try AtomicFile.name(temporary, database, replaces: true)
+            try AtomicFile.name(temporary, database, replaces: there != nil)
             return nil
         }
         let former = "\(database).\(mark)"

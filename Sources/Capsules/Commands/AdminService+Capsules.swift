@@ -6,48 +6,47 @@ extension AdminService {
     package static let maximumCapsules = 1000
 
     /// The latest capsules, oldest first, one line each.
-    /// - Throws: ``AdministratorError`` for a limit out of range, or a failing database.
-    package func capsules(limit: Int, as format: LineFormat) async throws(AdministratorError) -> [String] {
+    /// - Throws: ``AdministratorError`` for a limit out of range; `StorageError`.
+    package func capsules(limit: Int) async throws -> CommandReport {
         guard (1...Self.maximumCapsules).contains(limit) else {
             throw AdministratorError(.usage, "the limit must be a number from 1 to \(Self.maximumCapsules)")
         }
-        let capsules = try await mappingStoreErrors(await store.capsules(of: nil, limit: limit))
-        return capsules.reversed().map { capsule in
+        var report = CommandReport(text: [], json: [])
+        for capsule in try await store.capsules(of: nil, limit: limit).reversed() {
             do throws(AdministratorError) {
-                return format == .json ? try capsule.oneLine() : try capsule.summary()
+                let (summary, json) = (try capsule.summary(), try capsule.oneLine())
+                report.text.append(summary)
+                report.json.append(json)
             } catch {
                 // The others are still of use.
-                return format == .json ? capsule.unreadableLine : error.description
+                report.text.append(error.description)
+                let unreadable: [(String, JSONValue?)] = [
+                    ("correlation_id", .string(capsule.correlationID)), ("unreadable", true),
+                ]
+                report.json.append(JSONValue.object(of: unreadable).terminalText)
             }
         }
+        return report
     }
 
-    /// The newest capsule of a sign-in, for people.
-    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
-    package func capsule(of correlationID: String) async throws(AdministratorError) -> [String] {
-        try await newestCapsule(of: correlationID).report()
-    }
-
-    /// The newest capsule of a sign-in as one JSON object.
-    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
-    package func exportCapsule(of correlationID: String) async throws(AdministratorError) -> String {
-        try await newestCapsule(of: correlationID).oneLine()
-    }
-
-    private func newestCapsule(of correlationID: String) async throws(AdministratorError) -> CapsuleRecord {
-        guard let capsule = try await mappingStoreErrors(await store.capsules(of: correlationID, limit: 1)).first else {
+    /// The newest capsule of a sign-in.
+    /// - Throws: ``AdministratorError`` if there is none; `StorageError`.
+    package func capsule(of correlationID: String) async throws -> CommandReport {
+        guard let capsule = try await store.capsules(of: correlationID, limit: 1).first else {
             throw AdministratorError(
                 "there is no capsule of \(correlationID.onOneLine()). A sign-in that succeeded, that must register "
                     + "first, or that was refused before a provider was asked leaves none; more than "
                     + "capsules.per_minute are not kept, and old ones are removed. latchkey capsule list shows the "
                     + "latest.")
         }
-        return capsule
+        return CommandReport(
+            text: [try capsule.summary()] + CapsuleReport(of: try capsule.content(), at: capsule.time).lines,
+            json: [try capsule.oneLine()])
     }
 }
 
 extension CapsuleRecord {
-    private func content() throws(AdministratorError) -> JSONObject {
+    fileprivate func content() throws(AdministratorError) -> JSONObject {
         guard let content = (try? JSONValue(parsing: Array(json.utf8)))?.object else {
             throw AdministratorError("the capsule of \(correlationID.onOneLine()) cannot be read")
         }
@@ -56,11 +55,6 @@ extension CapsuleRecord {
 
     /// The capsule as one JSON object on one line. Written again, because the database may have anything.
     fileprivate func oneLine() throws(AdministratorError) -> String { JSONValue.object(try content()).terminalText }
-
-    /// What stands for a capsule that cannot be read, for programs.
-    fileprivate var unreadableLine: String {
-        JSONValue.object(of: [("correlation_id", .string(correlationID)), ("unreadable", true)]).terminalText
-    }
 
     /// Time, correlation id, provider, flow, and what failed.
     fileprivate func summary() throws(AdministratorError) -> String {
@@ -74,9 +68,5 @@ extension CapsuleRecord {
             failure?[name]?.string.map { "\(name)=\($0)" }
         }
         return words.joined(separator: " ").onOneLine()
-    }
-
-    fileprivate func report() throws(AdministratorError) -> [String] {
-        [try summary()] + CapsuleReport(of: try content(), at: time).lines
     }
 }

@@ -22,6 +22,10 @@ struct CapsuleOptions: ParsableArguments {
 
     @Argument(help: "The correlation id of the sign-in, from the error response or the log.")
     var correlationID: String
+
+    func printCapsule(as format: ReportFormat) async throws {
+        try await runAdminCommand(configuration, as: format) { admin, _ in try await admin.capsule(of: correlationID) }
+    }
 }
 
 struct ListCapsulesCommand: AsyncParsableCommand {
@@ -44,9 +48,8 @@ struct ListCapsulesCommand: AsyncParsableCommand {
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        let notice = output.format == .json ? nil : "There are no capsules."
-        try await runAdminCommand(options, ifEmpty: notice) { [limit, output] admin, _ in
-            try await admin.capsules(limit: limit, as: output.format.lines)
+        try await runAdminCommand(options, as: output.format, ifEmpty: "There are no capsules.") { [limit] admin, _ in
+            try await admin.capsules(limit: limit)
         }
     }
 }
@@ -62,9 +65,7 @@ struct ShowCapsuleCommand: AsyncParsableCommand {
     @OptionGroup var options: CapsuleOptions
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [options] admin, _ in
-            try await admin.capsule(of: options.correlationID)
-        }
+        try await options.printCapsule(as: .text)
     }
 }
 
@@ -79,8 +80,6 @@ struct ExportCapsuleCommand: AsyncParsableCommand {
     @OptionGroup var options: CapsuleOptions
 
     func run() async throws {
-        try await runAdminCommand(options.configuration) { [options] admin, _ in
-            [try await admin.exportCapsule(of: options.correlationID)]
-        }
+        try await options.printCapsule(as: .json)
     }
 }

@@ -17,48 +17,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
             cannot be read, 69 if the metadata cannot be fetched, 78 for an invalid configuration.
             """)
 
-    @Option(help: "The kind of token: ID token or logout token (default: what it looks like).")
-    var kind: TokenExplainer.Question.Kind?
-
-    @Option(help: "The configured provider that issued the token.")
-    var provider = Configuration.ZenKey.name
-
-    @Option(
-        help: ArgumentHelp(
-            "The mobile network of the carrier that issued the token; not for other providers.", valueName: "digits"))
-    var mccmnc: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The file that holds the token, in compact form (default: standard input).", valueName: "file"),
-        completion: .file())
-    var tokenFile: String?
-
-    @Option(
-        help: ArgumentHelp("The client that the token is for; required if several are configured.", valueName: "id"))
-    var clientID: String?
-
-    @Option(help: "The expected nonce; without it, the nonce is not compared.")
-    var nonce: String?
-
-    @Option(help: ArgumentHelp("The requested acr_values, separated by spaces.", valueName: "values"))
-    var acrValues: String?
-
-    @Option(help: ArgumentHelp("The requested context.", valueName: "text"))
-    var context: String?
-
-    @Option(help: ArgumentHelp("The most seconds since the user authenticated.", valueName: "seconds"))
-    var maxAge: Int64?
-
-    @Option(
-        help: ArgumentHelp("A file that holds the access token issued with it, to compare at_hash.", valueName: "file"),
-        completion: .file())
-    var accessTokenFile: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The time of the checks, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
-            valueName: "time")) var at: String?
+    @OptionGroup var question: TokenExplainer.Question
 
     @Flag(help: "Also print the header and all claims, which are personal data.")
     var showClaims = false
@@ -70,20 +29,13 @@ struct ExplainTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let loaded = try options.load(for: .serve)
-        let token = try TokenInput.read(tokenFile)
-        var question = TokenExplainer.Question(network: mccmnc)
-        question.kind = kind
-        question.provider = provider
-        question.clientID = clientID
-        question.nonce = nonce
-        question.acrValues = acrValues
-        question.context = context
-        question.maximumAuthenticationAge = maxAge
-        question.accessToken = try accessTokenFile.map { try TokenInput.read($0) }
-        question.moment = at
+        let token = try TokenInput.read(question.tokenFile)
+        let accessToken = try question.accessTokenFile.map { try TokenInput.read($0) }
         let report: TokenReport
         do {
-            report = try await TokenExplainer(configuration: loaded.configuration).explain(token, question)
+            let explainer = TokenExplainer(
+                configuration: loaded.configuration, question: question, accessToken: accessToken)
+            report = try await explainer.explain(token)
         } catch let error where error is AdministratorError || error is LatchkeyStartError {
             throw failed("\(error)", (error as? AdministratorError)?.reason == .usage ? 64 : 69)
         }
@@ -100,8 +52,6 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         }
     }
 }
-
-extension TokenExplainer.Question.Kind: ExpressibleByArgument {}
 
 /// Reads a token from a file or standard input.
 enum TokenInput {

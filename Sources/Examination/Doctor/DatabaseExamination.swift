@@ -6,44 +6,38 @@ package import StorageModel
 package struct DatabaseExamination: Sendable, Hashable {
     /// The version of its tables, 0 without tables; the next start brings them up to date. Nil without a database,
     /// which the first start makes.
-    package let steps: Int?
+    package private(set) var steps: Int?
     /// The version of the tables that this version has.
     package static let allSteps = Schema.version
     /// The free bytes on its disk; nil for PostgreSQL.
     package let freeBytes: UInt64?
     /// How many rows of provider tokens are encrypted with each key.
-    package let tokenKeys: [String: Int]
+    package private(set) var tokenKeys: [String: Int] = [:]
     /// How many users' claims are encrypted with each key.
-    package let claimKeys: [String: Int]
+    package private(set) var claimKeys: [String: Int] = [:]
     /// The keys that sign receipts.
-    package let signingKeys: [SigningKeyRecord]
+    package private(set) var signingKeys: [SigningKeyRecord] = []
     /// The bindings of carriers' issuers; nil without tables.
-    package let issuers: KnownIssuers?
+    package private(set) var issuers: KnownIssuers?
 
     /// Reads the database, which servers may be using. Blocks.
     package init(_ place: any DatabaseLocation) throws(StorageError) {
-        let freeBytes = try place.freeBytes()
+        let examination = Self(freeBytes: try place.freeBytes())
         let found = try place.read { missing, db in
+            var found = examination
             guard missing.count < Schema.migrations.count else {
-                return Self(steps: db.isPostgres ? nil : 0, freeBytes: freeBytes)
+                found.steps = db.isPostgres ? nil : 0
+                return found
             }
-            return try Self(missing, freeBytes: freeBytes, in: db)
+            found.steps = Schema.version(lacking: missing)
+            found.tokenKeys = try ProviderTokensTable.counts(in: db)
+            found.claimKeys = try UsersTable.claimCounts(in: db)
+            found.signingKeys = try SigningKeysTable.all(in: db)
+            found.issuers = try IssuerBindingsTable.all(in: db)
+            return found
         }
-        self = found ?? Self(steps: nil, freeBytes: freeBytes)
+        self = found ?? examination
     }
 
-    /// Of a place without tables.
-    private init(steps: Int?, freeBytes: UInt64?) {
-        (self.steps, self.freeBytes) = (steps, freeBytes)
-        (tokenKeys, claimKeys, signingKeys, issuers) = ([:], [:], [], nil)
-    }
-
-    private init(_ missing: [Migration], freeBytes: UInt64?, in db: SQLSession) throws {
-        steps = Schema.version(lacking: missing)
-        self.freeBytes = freeBytes
-        tokenKeys = try ProviderTokensTable.counts(in: db)
-        claimKeys = try UsersTable.claimCounts(in: db)
-        signingKeys = try SigningKeysTable.all(in: db)
-        issuers = try IssuerBindingsTable.all(in: db)
-    }
+    private init(freeBytes: UInt64?) { self.freeBytes = freeBytes }
 }

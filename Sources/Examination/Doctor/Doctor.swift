@@ -35,7 +35,7 @@ package struct Doctor: Sendable {
     }
 
     /// Examines over the network with the configured limits.
-    /// - Throws: ``AdministratorError`` for an invalid network, or if no requests can be made.
+    /// - Throws: ``AdministratorError`` for an invalid network; ``LatchkeyStartError`` if no requests can be made.
     package static func examine(
         _ configuration: Configuration, features: FeatureList, warnings: [ConfigurationProblem], networks: [String]
     ) async throws -> DoctorReport {
@@ -47,12 +47,7 @@ package struct Doctor: Sendable {
         }
         var outbound = configuration.outboundHTTP
         outbound.inspectsCertificates = true
-        let client: OutboundHTTPClient
-        do {
-            client = try LatchkeyService.makeClient(outbound)
-        } catch let error as LatchkeyStartError {
-            throw AdministratorError(error.description)
-        }
+        let client = try LatchkeyService.makeClient(outbound)
         let report = await Doctor(
             configuration, features: features, warnings: warnings, networks: known, http: client
         ).examine()

@@ -69,17 +69,17 @@ package struct DoctorReport: Sendable {
 
     /// For programs: one object on one line.
     package var json: String {
-        var json = JSONObjectWriter()
-        json.add("problems", count(.problem))
-        json.add("warnings", count(.warning))
-        json.add("findings", objects: findings) { finding, json in
-            json.add("severity", finding.severity.rawValue)
-            json.add("area", finding.area.rawValue)
-            json.add("subject", finding.subject)
-            json.add("message", finding.message)
-            json.add("fix", orNull: finding.remedy)
-        }
-        return String(decoding: json.finish(), as: UTF8.self) + "\n"
+        JSONObjectWriter.text { json in
+            json.add("problems", count(.problem))
+            json.add("warnings", count(.warning))
+            json.add("findings", objects: findings) { finding, json in
+                json.add("severity", finding.severity.rawValue)
+                json.add("area", finding.area.rawValue)
+                json.add("subject", finding.subject)
+                json.add("message", finding.message)
+                json.add("fix", orNull: finding.remedy)
+            }
+        } + "\n"
     }
 
     private static func number(_ count: Int, _ noun: String) -> String {

@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
-import OpenIDConnect
+package import OpenIDConnect
+import Primitives
 import SignIn
 
 // The signing keys of a provider: whether sign-ins can use them, and why not.
@@ -13,7 +14,7 @@ extension ServerExamination {
             failure = error
         }
         let exchange = recorder.exchanges.last { $0.url == provider.jwksURI }
-        let entries = exchange?.response.flatMap { KeySetReport(parsing: $0.body) }?.entries ?? []
+        let entries = exchange?.response.flatMap { KeySetEntry.all(in: $0.body) } ?? []
         if let failure {
             var message = failure.check == nil ? failure.reason : "The key set has no usable key."
             if let reason = exchange?.failure?.reason { message += " (\(reason))" }
@@ -31,7 +32,7 @@ extension ServerExamination {
         }
     }
 
-    private mutating func examine(usable: [KeySetReport.Entry]) {
+    private mutating func examine(usable: [KeySetEntry]) {
         let names = usable.map { "\($0.name) (\($0.algorithmNames), \($0.kind), \($0.bits ?? 0) bits)" }
         ok("usable: \(names.prefix(8).joined(separator: ", "))\(names.count > 8 ? ", …" : "")", in: .keys)
         let there = Set(usable.flatMap(\.algorithms))
@@ -102,14 +103,48 @@ private struct Names {
     }
 }
 
-extension KeySetReport.Entry {
+/// An entry of a key set, with the reason why it is not used. For administrators.
+package struct KeySetEntry: Sendable, Hashable {
+    /// The key id on one line; nil if there is none, or it is not a text.
+    package let keyID: String?
+    /// The `kty` and `crv`: `RSA`, `EC P-256`, …
+    package let kind: String
+    /// What the key can verify; empty if it cannot be used.
+    package let algorithms: [SigningAlgorithm]
+    /// The size of the modulus, or of the curve.
+    package let bits: Int?
+    /// Why the key cannot be used.
+    package let refusal: PublicKey.KeyError?
+
+    /// Nil if it is not a key set, or has too many entries, or none.
+    package static func all(in body: [UInt8]) -> [KeySetEntry]? { JSONWebKeySet.entries(of: body)?.map(Self.init) }
+}
+
+extension KeySetEntry {
+    private init(_ value: JSONValue) {
+        guard let object = value.object else {
+            self.init(keyID: nil, kind: "no object", algorithms: [], bits: nil, refusal: .kind)
+            return
+        }
+        let names = [object["kty"]?.string, object["crv"]?.string].compactMap { $0.map(DisplayText.line) }
+        let keyID = object["kid"]?.string.map(DisplayText.line)
+        let kind = names.isEmpty ? "no kty" : names.joined(separator: " ")
+        do throws(PublicKey.KeyError) {
+            let key = try PublicKey(object)
+            self.init(keyID: keyID, kind: kind, algorithms: key.algorithms, bits: key.bits, refusal: nil)
+        } catch {
+            let bits = object["n"]?.string.flatMap { Base64URL.decode($0) }.map { $0.drop { $0 == 0 }.count * 8 }
+            self.init(keyID: keyID, kind: kind, algorithms: [], bits: bits, refusal: error)
+        }
+    }
+
     fileprivate var algorithmNames: String { algorithms.map(\.rawValue).joined(separator: " or ") }
 
     fileprivate var name: String { keyID.map { "«\($0)»" } ?? "a key without kid" }
 }
 
 extension PublicKey.KeyError {
-    fileprivate func reason(_ entry: KeySetReport.Entry) -> String? {
+    fileprivate func reason(_ entry: KeySetEntry) -> String? {
         switch self {
         case .purpose, .kind: nil
         case .algorithm: "its alg is not accepted for \(entry.kind)"

@@ -1,41 +1,72 @@
+import ArgumentParser
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import OutboundHTTP
-package import Primitives
+import Primitives
 import SignIn
 
 /// Explains which checks an ID token or a logout token passes or fails, by the rules of sign-ins and back-channel
 /// logouts.
-package struct TokenExplainer: Sendable {
-    /// The parameters of the sign-in, as written on the command line.
-    package struct Question: Sendable {
-        package enum Kind: String, Sendable, CaseIterable { case idToken = "id", logoutToken = "logout" }
+struct TokenExplainer {
+    /// The options of `latchkey explain-token` that say which token it is, and what its sign-in demanded.
+    struct Question: ParsableArguments {
+        enum Kind: String, CaseIterable, ExpressibleByArgument { case idToken = "id", logoutToken = "logout" }
 
-        /// Nil to detect it.
-        package var kind: Kind?
-        package var provider = Configuration.ZenKey.name
-        /// For a carrier's token.
-        package var network: String?
-        /// Nil for the only client.
-        package var clientID: String?
-        package var nonce: String?
-        /// Separated by spaces.
-        package var acrValues: String?
-        package var context: String?
-        /// In seconds.
-        package var maximumAuthenticationAge: Int64?
-        package var accessToken: Secret?
-        /// An RFC 3339 time in UTC or seconds since 1970; nil for the time of the call.
-        package var moment: String?
+        @Option(help: "The kind of token: ID token or logout token (default: what it looks like).")
+        var kind: Kind?
 
-        package init(network: String? = nil) { self.network = network }
+        @Option(help: "The configured provider that issued the token.")
+        var provider = Configuration.ZenKey.name
+
+        @Option(
+            help: ArgumentHelp(
+                "The mobile network of the carrier that issued the token; not for other providers.",
+                valueName: "digits"))
+        var mccmnc: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The file that holds the token, in compact form (default: standard input).", valueName: "file"),
+            completion: .file())
+        var tokenFile: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The client that the token is for; required if several are configured.", valueName: "id"))
+        var clientID: String?
+
+        @Option(help: "The expected nonce; without it, the nonce is not compared.")
+        var nonce: String?
+
+        @Option(help: ArgumentHelp("The requested acr_values, separated by spaces.", valueName: "values"))
+        var acrValues: String?
+
+        @Option(help: ArgumentHelp("The requested context.", valueName: "text"))
+        var context: String?
+
+        @Option(help: ArgumentHelp("The most seconds since the user authenticated.", valueName: "seconds"))
+        var maxAge: Int64?
+
+        @Option(
+            help: ArgumentHelp(
+                "A file that holds the access token issued with it, to compare at_hash.", valueName: "file"),
+            completion: .file())
+        var accessTokenFile: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The time of the checks, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
+                valueName: "time"))
+        var at: String?
 
         fileprivate var isOfCarrier: Bool { provider == Configuration.ZenKey.name }
     }
 
     let configuration: Configuration
-    var clock = WallClock.system
+    let question: Question
+    let accessToken: Secret?
+    private let clock = WallClock.system
 
     private struct Source {
         let provider: Configuration.Provider
@@ -54,20 +85,20 @@ package struct TokenExplainer: Sendable {
 
     /// Fetches the metadata and keys of the provider, and makes every check. The token is sent nowhere.
     /// - Throws: ``AdministratorError``, or ``LatchkeyStartError`` if no requests can be made.
-    package func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
+    func explain(_ token: Secret) async throws -> TokenReport {
         let kind = question.kind ?? looks(of: token)
-        if kind == .logoutToken { try refuseOptionsOfIDTokens(question) }
-        let source = try source(of: question)
-        let moment = try moment(question)
-        let demand = try demand(question, kind, source)
-        let token = kind == .idToken ? try signedToken(in: token, question, source) : token
+        if kind == .logoutToken { try refuseOptionsOfIDTokens() }
+        let source = try source()
+        let moment = try moment()
+        let demand = try demand(kind, source)
+        let token = kind == .idToken ? try signedToken(in: token, source) : token
         let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParty = RelyingParty(
             configuration: configuration.relyingParty(of: source.provider), http: client, clock: clock)
         let result: Result<TokenReport, OIDCError>
         do throws(OIDCError) {
             result = .success(
-                try await explain(token, demand, source, relyingParty, at: moment, isNow: question.moment == nil))
+                try await explain(token, demand, source, relyingParty, at: moment))
         } catch {
             result = .failure(error)
         }
@@ -79,10 +110,9 @@ package struct TokenExplainer: Sendable {
     }
 
     private func explain(
-        _ token: Secret, _ demand: Demand, _ source: Source, _ relyingParty: RelyingParty, at moment: Timestamp,
-        isNow: Bool
+        _ token: Secret, _ demand: Demand, _ source: Source, _ relyingParty: RelyingParty, at moment: Timestamp
     ) async throws(OIDCError) -> TokenReport {
-        let time = UTCTime.text(moment) + (isNow ? " (now)" : "")
+        let time = UTCTime.text(moment) + (question.at == nil ? " (now)" : "")
         switch demand {
         case .idToken(let expectation, let isEncrypted):
             let client = expectation.clientID
@@ -107,8 +137,8 @@ package struct TokenExplainer: Sendable {
     }
 
     /// What an encrypted ID token contains, if the client's are encrypted.
-    private func signedToken(in token: Secret, _ question: Question, _ source: Source) throws -> Secret {
-        let credentials = try client(question, source).credentials
+    private func signedToken(in token: Secret, _ source: Source) throws -> Secret {
+        let credentials = try client(of: source).credentials
         do throws(OIDCError) {
             return try credentials.signedToken(
                 in: token, rules: configuration.relyingParty(of: source.provider).idTokenRules)
@@ -127,13 +157,13 @@ package struct TokenExplainer: Sendable {
     }
 
     /// A logout token belongs to no sign-in and no carrier.
-    private func refuseOptionsOfIDTokens(_ question: Question) throws(AdministratorError) {
+    private func refuseOptionsOfIDTokens() throws(AdministratorError) {
         guard !question.isOfCarrier else {
             throw AdministratorError(
                 .usage, "this is a logout token, which carriers do not send; name its provider with --provider")
         }
-        guard question.nonce == nil, question.acrValues == nil, question.context == nil, question.accessToken == nil,
-            question.maximumAuthenticationAge == nil
+        guard question.nonce == nil, question.acrValues == nil, question.context == nil, accessToken == nil,
+            question.maxAge == nil
         else {
             throw AdministratorError(
                 .usage,
@@ -146,7 +176,7 @@ package struct TokenExplainer: Sendable {
         }
     }
 
-    private func source(of question: Question) throws(AdministratorError) -> Source {
+    private func source() throws(AdministratorError) -> Source {
         let known = configuration.servers.filter { !$0.isTelcoFinder }
         guard let provider = known.first(where: { $0.id == question.provider }) else {
             let names = known.filter { $0.kind != .oauth2 }.map(\.id)
@@ -156,7 +186,7 @@ package struct TokenExplainer: Sendable {
                     ? "no provider with ID tokens is configured"
                     : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", "))
         }
-        switch (provider.kind, question.network.flatMap(MCCMNC.init)) {
+        switch (provider.kind, question.mccmnc.flatMap(MCCMNC.init)) {
         case (.oauth2, _):
             throw AdministratorError(.usage, "\(provider.id) is of kind oauth2, which has no ID tokens")
         case (.zenkey, nil):
@@ -164,15 +194,15 @@ package struct TokenExplainer: Sendable {
                 .usage, "--mccmnc is not five or six digits; a carrier's token needs its network")
         case (.zenkey, let network): return Source(provider: provider, network: network)
         case (.oidc, _), (.camara, _):
-            guard question.network == nil else {
+            guard question.mccmnc == nil else {
                 throw AdministratorError(.usage, "--mccmnc is for carriers; leave it out for \(provider.id)")
             }
             return Source(provider: provider, network: nil)
         }
     }
 
-    private func moment(_ question: Question) throws -> Timestamp {
-        guard let text = question.moment else { return clock.now() }
+    private func moment() throws -> Timestamp {
+        guard let text = question.at else { return clock.now() }
         if let moment = UTCTime.moment(text) { return moment }
         if text.utf8.count <= 12, let seconds = Int64(text), seconds >= 0 {
             return Timestamp(secondsSinceEpoch: seconds)
@@ -180,32 +210,32 @@ package struct TokenExplainer: Sendable {
         throw AdministratorError(.usage, "--at is not a time; write 2026-11-21T01:02:03Z, or seconds since 1970")
     }
 
-    private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
+    private func demand(_ kind: Question.Kind, _ source: Source) throws -> Demand {
         switch kind {
         case .idToken:
             return .idToken(
-                try expectation(question, source), isEncrypted: try client(question, source).idTokenDecryption != nil)
+                try expectation(source), isEncrypted: try client(of: source).idTokenDecryption != nil)
         // A provider may send it for any client.
         case .logoutToken:
-            let clients = question.clientID == nil ? source.provider.clients : [try client(question, source)]
+            let clients = question.clientID == nil ? source.provider.clients : [try client(of: source)]
             return .logoutToken(
                 of: Dictionary(clients.map { ($0.id, $0.signingAlgorithms) }, uniquingKeysWith: { first, _ in first }))
         }
     }
 
-    private func expectation(_ question: Question, _ source: Source) throws -> IDTokenExpectation {
-        let client = try client(question, source)
+    private func expectation(_ source: Source) throws -> IDTokenExpectation {
+        let client = try client(of: source)
         var expectation = IDTokenExpectation(clientID: client.id)
         expectation.signingAlgorithms = client.signingAlgorithms
         expectation.nonce = question.nonce
         expectation.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []
         expectation.context = question.context
-        expectation.maximumAuthenticationAge = question.maximumAuthenticationAge
-        expectation.accessToken = question.accessToken
+        expectation.maximumAuthenticationAge = question.maxAge
+        expectation.accessToken = accessToken
         return expectation
     }
 
-    private func client(_ question: Question, _ source: Source) throws -> Configuration.Client {
+    private func client(of source: Source) throws -> Configuration.Client {
         let known = source.provider.clients
         if let named = question.clientID {
             guard let client = known.first(where: { $0.id.text == named }) else {

@@ -3,15 +3,15 @@ import OpenIDConnect
 import Primitives
 
 /// An explained token, for people to read.
-package struct TokenReport: Sendable {
-    package enum Outcome: String, Sendable, Hashable {
+struct TokenReport: Sendable {
+    enum Outcome: String, Sendable, Hashable {
         case accepted
         case refused
         /// No check failed, but some could not be made.
         case undecided
     }
 
-    package let outcome: Outcome
+    let outcome: Outcome
     private let heading: String
     private let rows: [(name: String, demand: String, verdict: TokenVerdict, found: String)]
     private let header: JSONObject?
@@ -29,7 +29,7 @@ package struct TokenReport: Sendable {
     }
 
     /// The checks, one line each, with the rule of a failed one; no personal data.
-    package var text: String {
+    var text: String {
         var lines = [heading, ""]
         for row in rows {
             let note = row.verdict == .notCompared ? "not compared: " : ""
@@ -41,25 +41,25 @@ package struct TokenReport: Sendable {
 
     /// The outcome and the checks, for programs: one object on one line.
     /// - Parameter claims: Whether header and claims, which are personal data, are in it.
-    package func json(withClaims claims: Bool) -> String {
-        var json = JSONObjectWriter()
-        json.add("outcome", outcome.rawValue)
-        json.add("heading", String(heading.dropLast()))
-        json.add("checks", objects: rows) { row, json in
-            json.add("check", row.name)
-            json.add("verdict", row.verdict.rawValue)
-            json.add("found", row.found)
-            if row.verdict == .failed { json.add("demand", row.demand) }
+    func json(withClaims claims: Bool) -> String {
+        JSONObjectWriter.text { json in
+            json.add("outcome", outcome.rawValue)
+            json.add("heading", String(heading.dropLast()))
+            json.add("checks", objects: rows) { row, json in
+                json.add("check", row.name)
+                json.add("verdict", row.verdict.rawValue)
+                json.add("found", row.found)
+                if row.verdict == .failed { json.add("demand", row.demand) }
+            }
+            if claims {
+                if let header { json.add("header", json: JSONValue.object(header).text) }
+                if let claims = self.claims { json.add("claims", json: JSONValue.object(claims).text) }
+            }
         }
-        if claims {
-            if let header { json.add("header", json: JSONValue.object(header).text) }
-            if let claims = self.claims { json.add("claims", json: JSONValue.object(claims).text) }
-        }
-        return String(decoding: json.finish(), as: UTF8.self)
     }
 
     /// The members of header and claims, one line each. Personal data.
-    package var claimsText: String {
+    var claimsText: String {
         func lines(_ object: JSONObject?) -> [String] {
             guard let object else { return ["  (cannot be read)"] }
             return object.members.map { "  \($0.name.onOneLine()): \($0.value.text.onOneLine())" }
@@ -90,7 +90,7 @@ package struct TokenReport: Sendable {
 
 // Keeps the claims out of `print`, interpolation and reflection.
 extension TokenReport: Redacted {
-    package var shown: [Mirror.Child] { [("outcome", outcome)] }
+    var shown: [Mirror.Child] { [("outcome", outcome)] }
 }
 
 extension TokenVerdict {

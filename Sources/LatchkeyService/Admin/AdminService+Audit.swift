@@ -1,18 +1,26 @@
+package import ArgumentParser
 import Observability
 import Primitives
 import Storage
 import StorageModel
 
 extension AdminService {
-    /// A selection of the audit log, as written on the command line.
-    package struct AuditSelection: Sendable {
+    /// A selection of the audit log: options of `latchkey audit`.
+    package struct AuditSelection: ParsableArguments {
+        @Option(help: "Only events of this user.")
         package var user: Int64?
+
+        @Option(help: "Only events of this kind, such as identity.moved.", completion: .list(AdminService.auditKinds))
         package var kind: String?
-        /// A time (`2026-11-21T01:02:03Z`), a day (`2026-11-21`), or an age (`90m`, `24h`, `7d`).
+
+        @Option(help: "Only events since this time: 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 24h or 7d.")
         package var since: String?
-        /// As ``since``.
+
+        @Option(help: "Only events before this time.")
         package var until: String?
-        package var limit = 100
+
+        @Option(help: "The most events, 1 to 10000 (default: 100).")
+        package var limit: Int?
 
         package init() {}
     }
@@ -27,27 +35,29 @@ extension AdminService {
         "user.erased", "user.merged", "user.merged_away", "vault.rotated",
     ]
 
+    private static let usualAuditLimit = 100
+
     /// The latest selected events, oldest first, one line each.
-    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, an unknown kind, or a failing
-    ///   database.
-    package func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
-        guard (1...10_000).contains(selection.limit) else {
+    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, or an unknown kind; `StorageError`.
+    package func audit(_ selection: AuditSelection) async throws -> CommandReport {
+        let limit = selection.limit ?? Self.usualAuditLimit
+        guard (1...10_000).contains(limit) else {
             throw AdministratorError(.usage, "the limit must be a number from 1 to 10000")
         }
         let query = AuditQuery(
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
-            since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
-        let events = try await mappingStoreErrors(await store.auditEvents(query))
+            since: try selection.since.map(moment), until: try selection.until.map(moment), limit: limit)
+        let events = try await store.auditEvents(query).reversed()
         // The log may have kinds of another version.
         if let kind = selection.kind, !Self.auditKinds.contains(kind) {
             let all = AuditQuery(kind: AuditEvent.Kind(kind), limit: 1)
-            guard try await !mappingStoreErrors(await store.auditEvents(all)).isEmpty else {
+            guard try await !store.auditEvents(all).isEmpty else {
                 throw AdministratorError(
                     .usage,
                     "there is no kind of event “\(kind)”; the kinds are \(Self.auditKinds.joined(separator: ", "))")
             }
         }
-        return events.reversed().map { format == .json ? $0.jsonLine : $0.textLine }
+        return CommandReport(text: events.map(\.textLine), json: events.map(\.jsonLine))
     }
 
     private func moment(_ text: String) throws(AdministratorError) -> Timestamp {
@@ -77,16 +87,16 @@ extension RecordedAuditEvent {
     }
 
     fileprivate var jsonLine: String {
-        var json = JSONObjectWriter()
-        json.add("serial", serial)
-        json.add("time", UTCTime.text(event.time))
-        json.add("kind", event.kind.name)
-        if let user = event.user { json.add("user_id", user.number) }
-        json.add("actor", event.actor.name)
-        json.add("request_id", ifPresent: event.requestID)
-        let details = try? JSONValue(parsing: Array(event.details.json.utf8))
-        json.add("details", json: details?.text ?? JSONValue.string(event.details.json).text)
-        if isErased { json.add("erased", true) }
-        return String(decoding: json.finish(), as: UTF8.self)
+        JSONObjectWriter.text { json in
+            json.add("serial", serial)
+            json.add("time", UTCTime.text(event.time))
+            json.add("kind", event.kind.name)
+            if let user = event.user { json.add("user_id", user.number) }
+            json.add("actor", event.actor.name)
+            json.add("request_id", ifPresent: event.requestID)
+            let details = try? JSONValue(parsing: Array(event.details.json.utf8))
+            json.add("details", json: details?.text ?? JSONValue.string(event.details.json).text)
+            if isErased { json.add("erased", true) }
+        }
     }
 }

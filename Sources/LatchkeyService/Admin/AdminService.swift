@@ -11,16 +11,12 @@ package struct AdminService: Sendable {
     package let clock: WallClock
 
     /// Opens the database, which must exist.
-    /// - Throws: ``AdministratorError`` if it cannot be used.
+    /// - Throws: ``AdministratorError`` if there is none, and ``LatchkeyStartError`` if it cannot be opened.
     package init(_ configuration: Configuration, features: FeatureList, clock: WallClock = .system) throws {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
             throw AdministratorError("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
-        do {
-            store = try features.openStore(configuration.database)
-        } catch let error as LatchkeyStartError {
-            throw AdministratorError(error.description)
-        }
+        store = try features.openStore(configuration.database)
         self.clock = clock
     }
 
@@ -42,18 +38,38 @@ package struct AdminService: Sendable {
 
     package func close() async { try? await store.close() }
 
-    package func mappingStoreErrors<Value>(
-        _ call: @autoclosure () async throws(StorageError) -> Value
-    ) async throws(AdministratorError) -> Value {
-        do throws(StorageError) {
-            return try await call()
+    /// Runs a command, and then closes the database.
+    /// - Throws: What the command throws; ``AdministratorError`` in place of a `StorageError`.
+    package func perform<Value>(_ command: (AdminService) async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await command(self))
+        } catch let error as StorageError {
+            result = .failure(AdministratorError("the database: \(error.reason)"))
         } catch {
-            throw AdministratorError("the database: \(error.reason)")
+            result = .failure(error)
         }
+        await close()
+        return try result.get()
+    }
+}
+
+/// What a command tells: lines for people, and lines for programs, each of which is one JSON object.
+package struct CommandReport: Sendable {
+    package var text: [String]
+    package var json: [String]
+    /// Why the command failed all the same.
+    package var failure: AdministratorError?
+
+    package init(text: [String], json: [String]) {
+        self.text = text
+        self.json = json
     }
 
-    /// How commands print their lines: for people, or for programs as one JSON object on each line.
-    package enum LineFormat: Sendable { case text, json }
+    /// - Parameter members: Writes the one object.
+    package init(text: [String], _ members: (inout JSONObjectWriter) -> Void) {
+        self.init(text: text, json: [JSONObjectWriter.text(members)])
+    }
 }
 
 /// Why an administrator's command failed: the cause and the remedy.

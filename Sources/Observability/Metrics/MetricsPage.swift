@@ -4,9 +4,8 @@ package struct MetricsPage: Sendable {
 
     package init(capacity: Int = 32 * 1024) { bytes.reserveCapacity(capacity) }
 
-    /// Writes a family. One without values is left out.
+    /// Writes a family.
     package mutating func add(_ reading: MetricReading) {
-        guard !reading.points.isEmpty else { return }
         writeHead(of: reading.description)
         let name = reading.description.name
         for point in reading.points {

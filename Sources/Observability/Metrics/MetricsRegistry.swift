@@ -20,7 +20,7 @@ package final class MetricsRegistry: Sendable {
     /// The current values of all metrics in Prometheus' text format.
     package func page() -> [UInt8] {
         var page = MetricsPage()
-        for metric in sorted { page.add(MetricReading(metric.description, metric.points)) }
+        for reading in readings() { page.add(reading) }
         return page.bytes
     }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// The resources of this process, from /proc.
@@ -30,7 +31,8 @@ package struct ProcessFigures: Sendable, Hashable {
     }
 
     package static func now() -> ProcessFigures? {
-        guard let stat = read("/proc/self/stat"), let system = read("/proc/stat"),
+        guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
+            let system = try? String(contentsOfFile: "/proc/stat", encoding: .utf8),
             let line = system.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
             let bootTime = Double(line.dropFirst(6))
         else { return nil }
@@ -40,25 +42,8 @@ package struct ProcessFigures: Sendable, Hashable {
     }
 
     package static func openDescriptors() -> Int? {
-        guard let folder = opendir("/proc/self/fd") else { return nil }
-        defer { closedir(folder) }
-        var count = 0
-        while readdir(folder) != nil { count += 1 }
-        // Without `.`, `..` and the descriptor of the folder.
-        return max(0, count - 3)
-    }
-
-    private static func read(_ path: String) -> String? {
-        guard let file = fopen(path, "r") else { return nil }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-        while bytes.count < 1 << 20 {
-            let count = fread(&buffer, 1, buffer.count, file)
-            guard count > 0 else { break }
-            bytes.append(contentsOf: buffer[..<count])
-        }
-        return String(validating: bytes, as: UTF8.self)
+        // Without the descriptor of the folder.
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
     }
 }
 

@@ -24,6 +24,13 @@ public struct JSONObjectWriter: Sendable {
         return bytes
     }
 
+    /// The text of an object that `members` writes.
+    package static func text(_ members: (inout JSONObjectWriter) -> Void) -> String {
+        var json = JSONObjectWriter()
+        members(&json)
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+
     /// Adds a text.
     public mutating func add(_ name: StaticString, _ text: String) {
         begin(name)

@@ -14,15 +14,9 @@ package enum MetricExport {
         _ readings: [MetricReading], since start: UInt64, at now: UInt64, of resource: TelemetryResource
     ) -> [UInt8] {
         let times = (start: String(start), now: String(now))
-        var json = JSONObjectWriter(capacity: 64 * 1024)
-        json.add("resourceMetrics", objects: [resource]) { resource, json in
-            json.add(resource)
-            json.add("scopeMetrics", objects: [resource.version]) { version, json in
-                json.addScope(version)
-                json.add("metrics", objects: readings) { reading, json in add(reading, times, to: &json) }
-            }
+        return resource.body("resourceMetrics", "scopeMetrics", capacity: 64 * 1024) { json in
+            json.add("metrics", objects: readings) { reading, json in add(reading, times, to: &json) }
         }
-        return json.finish()
     }
 
     private static func add(
@@ -43,7 +37,7 @@ package enum MetricExport {
     private static func add(
         _ point: MetricPoint, since start: String?, at now: String, to json: inout JSONObjectWriter
     ) {
-        json.add(attributes: point.labels.map { ($0.name, .string($0.value)) })
+        json.add(attributes: point.labels)
         json.add("startTimeUnixNano", ifPresent: start)
         json.add("timeUnixNano", now)
         switch point.value {

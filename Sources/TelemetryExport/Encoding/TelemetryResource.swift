@@ -1,4 +1,5 @@
 package import Primitives
+import Tracing
 
 /// What the exported spans and metrics are of: one process of one service.
 package struct TelemetryResource: Sendable, Hashable {
@@ -16,40 +17,54 @@ package struct TelemetryResource: Sendable, Hashable {
     }
 }
 
-extension JSONObjectWriter {
-    mutating func add(_ resource: TelemetryResource) {
+extension TelemetryResource {
+    /// The body of a request: spans or metrics with what made them.
+    /// - Parameters:
+    ///   - list: The name of the outermost list.
+    ///   - scopes: The name of the list within it.
+    func body(
+        _ list: StaticString, _ scopes: StaticString, capacity: Int, _ content: (inout JSONObjectWriter) -> Void
+    ) -> [UInt8] {
         let attributes = [
-            ("service.name", resource.serviceName), ("service.version", resource.version),
-            ("service.instance.id", resource.instanceID),
+            ("service.name", serviceName), ("service.version", version), ("service.instance.id", instanceID),
         ]
-        add("resource", object: { $0.add(attributes: attributes.map { ($0.0, .string($0.1)) }) })
+        var json = JSONObjectWriter(capacity: capacity)
+        json.add(list, objects: [attributes]) { attributes, json in
+            json.add("resource") { $0.add(attributes: attributes) }
+            json.add(scopes, objects: [version]) { version, json in
+                json.add("scope") { scope in
+                    scope.add("name", "latchkey")
+                    scope.add("version", version)
+                }
+                content(&json)
+            }
+        }
+        return json.finish()
     }
+}
 
-    /// Writes `scope`: what made the spans and metrics.
-    mutating func addScope(_ version: String) {
-        add(
-            "scope",
-            object: { scope in
-                scope.add("name", "latchkey")
-                scope.add("version", version)
-            })
-    }
-
+extension JSONObjectWriter {
     /// Writes `attributes`, a list of key-value pairs; nothing if there are none.
-    mutating func add(attributes: [(name: String, value: SpanRecord.Value)]) {
+    mutating func add(attributes: [(name: String, value: String)]) {
+        add(attributes: attributes.map { ($0.name, .string($0.value)) })
+    }
+
+    /// Writes single values. Latchkey sets no lists.
+    mutating func add(attributes: [(name: String, value: SpanAttribute)]) {
         guard !attributes.isEmpty else { return }
         add("attributes", objects: attributes) { attribute, json in
             json.add("key", attribute.name)
-            json.add(
-                "value",
-                object: { value in
-                    switch attribute.value {
-                    case .string(let text): value.add("stringValue", text)
-                    case .bool(let flag): value.add("boolValue", flag)
-                    case .int(let number): value.add("intValue", String(number))
-                    case .double(let number): value.add("doubleValue", json: ProtoJSON.text(number))
-                    }
-                })
+            json.add("value") { value in
+                switch attribute.value {
+                case .string(let text): value.add("stringValue", text)
+                case .stringConvertible(let text): value.add("stringValue", "\(text)")
+                case .bool(let flag): value.add("boolValue", flag)
+                case .int32(let number): value.add("intValue", String(number))
+                case .int64(let number): value.add("intValue", String(number))
+                case .double(let number): value.add("doubleValue", json: ProtoJSON.text(number))
+                default: break
+                }
+            }
         }
     }
 }

@@ -5,15 +5,9 @@ import Tracing
 /// its JSON encoding. Trace and span ids are hexadecimal there, enumerations numbers.
 package enum TraceExport {
     package static func body(_ spans: [SpanRecord], of resource: TelemetryResource) -> [UInt8] {
-        var json = JSONObjectWriter(capacity: 512 + 512 * spans.count)
-        json.add("resourceSpans", objects: [resource]) { resource, json in
-            json.add(resource)
-            json.add("scopeSpans", objects: [resource.version]) { version, json in
-                json.addScope(version)
-                json.add("spans", objects: spans) { span, json in json.add(span) }
-            }
+        resource.body("resourceSpans", "scopeSpans", capacity: 512 + 512 * spans.count) { json in
+            json.add("spans", objects: spans) { span, json in json.add(span) }
         }
-        return json.finish()
     }
 }
 
@@ -26,7 +20,9 @@ extension JSONObjectWriter {
         add("kind", span.kind.number)
         add("startTimeUnixNano", String(span.start))
         add("endTimeUnixNano", String(span.end))
-        add(attributes: span.attributes)
+        var attributes: [(name: String, value: SpanAttribute)] = []
+        span.attributes.forEach { attributes.append(($0, $1)) }
+        add(attributes: attributes.sorted { $0.name < $1.name })
         if span.isError { add("status", object: { $0.add("code", 2) }) }
     }
 }

@@ -39,8 +39,10 @@ package struct SpanBatching: Sendable {
 
     private let limits: Limits
     private let timeout: Duration
-    private var ring: SpanRing
-    /// Taken from the ring, and not exported yet.
+    /// The spans that wait, by their numbers; when they are too many, a new one takes the place of the oldest.
+    private var queue: BoundedCache<UInt64, SpanRecord>
+    private var added: UInt64 = 0
+    /// Taken from the queue, and not exported yet.
     private var batch: [SpanRecord] = []
     private var attempts = 0
     private var retry = RetryDelay()
@@ -55,17 +57,19 @@ package struct SpanBatching: Sendable {
     package init(_ limits: Limits = Limits(), timeout: Duration) {
         self.limits = limits
         self.timeout = timeout
-        ring = SpanRing(capacity: limits.waiting)
+        queue = BoundedCache(capacity: limits.waiting)
     }
 
     /// The spans that wait or are being exported.
-    package var waiting: Int { ring.count + batch.count }
+    package var waiting: Int { queue.count + batch.count }
 
     /// - Returns: Whether the next step may have changed.
     package mutating func add(_ span: SpanRecord, at now: Duration) -> Bool {
-        if ring.count == 0 { waitingSince = now }
-        if ring.add(span) { counts.displaced += 1 }
-        return ring.count == 1 || ring.count == limits.batch
+        if queue.count == 0 { waitingSince = now }
+        if queue.count == queue.capacity { counts.displaced += 1 }
+        queue.put(span, for: added)
+        added += 1
+        return queue.count == 1 || queue.count == limits.batch
     }
 
     /// Everything that waits is exported at once, once, until the deadline.
@@ -79,11 +83,11 @@ package struct SpanBatching: Sendable {
             }
             return .send(batch, min(timeout, deadline - now))
         }
-        guard !batch.isEmpty || ring.count > 0 else { return .wait(nil) }
+        guard !batch.isEmpty || queue.count > 0 else { return .wait(nil) }
         guard now >= notBefore else { return .wait(notBefore - now) }
         if batch.isEmpty {
             let due = waitingSince + limits.delay
-            guard ring.count >= limits.batch || now >= due else { return .wait(due - now) }
+            guard queue.count >= limits.batch || now >= due else { return .wait(due - now) }
             waitingSince = now
             _ = fill()
         }
@@ -120,7 +124,9 @@ package struct SpanBatching: Sendable {
     /// - Returns: Whether there is a batch.
     private mutating func fill() -> Bool {
         if batch.isEmpty {
-            batch = ring.take(atMost: limits.batch)
+            let taken = queue.entries.prefix(limits.batch)
+            for (number, _) in taken { queue.remove(number) }
+            batch = taken.map(\.value)
             attempts = 0
         }
         return !batch.isEmpty
@@ -129,7 +135,7 @@ package struct SpanBatching: Sendable {
     private mutating func drop() {
         counts.unsent += UInt64(waiting)
         batch = []
-        _ = ring.take(atMost: ring.count)
+        queue.removeAll()
     }
 }
 
@@ -152,42 +158,4 @@ package struct RetryDelay: Sendable {
 
     /// An export was taken.
     package mutating func reset() { failures = 0 }
-}
-
-/// The spans that wait for an export, in their order; when it is full, a new one takes the place of the oldest.
-struct SpanRing: Sendable {
-    let capacity: Int
-    private var slots: [SpanRecord] = []
-    /// The place of the oldest.
-    private var first = 0
-
-    init(capacity: Int) { self.capacity = max(1, capacity) }
-
-    private(set) var count = 0
-
-    /// - Returns: Whether a span was displaced.
-    mutating func add(_ span: SpanRecord) -> Bool {
-        guard count < capacity else {
-            slots[first] = span
-            first = (first + 1) % capacity
-            return true
-        }
-        let place = (first + count) % capacity
-        if place < slots.count { slots[place] = span } else { slots.append(span) }
-        count += 1
-        return false
-    }
-
-    /// Removes the oldest spans.
-    mutating func take(atMost limit: Int) -> [SpanRecord] {
-        let taken = (0..<min(limit, count)).map { slots[(first + $0) % capacity] }
-        first = (first + taken.count) % capacity
-        count -= taken.count
-        // An empty ring keeps no span alive.
-        if count == 0 {
-            slots = []
-            first = 0
-        }
-        return taken
-    }
 }

@@ -68,27 +68,25 @@ package final class ExportSpan: Tracing.Span {
         record(
             SpanRecord(
                 traceID: traceContext.traceID, spanID: traceContext.spanID, parentSpanID: parentID, name: ended.name,
-                kind: kind,
-                start: start, end: max(start, instant().nanosecondsSinceEpoch),
-                attributes: SpanRecord.values(of: ended.attributes), isError: ended.isError))
+                kind: kind, start: start, end: max(start, instant().nanosecondsSinceEpoch),
+                attributes: ended.attributes, isError: ended.isError))
     }
 }
 
-extension SpanRecord {
-    /// Single values, sorted by name. Latchkey sets no lists.
-    fileprivate static func values(of attributes: SpanAttributes) -> [(name: String, value: Value)] {
-        var values: [(name: String, value: Value)] = []
-        attributes.forEach { name, attribute in
-            switch attribute {
-            case .string(let text): values.append((name, .string(text)))
-            case .int32(let number): values.append((name, .int(Int64(number))))
-            case .int64(let number): values.append((name, .int(number)))
-            case .double(let number): values.append((name, .double(number)))
-            case .bool(let flag): values.append((name, .bool(flag)))
-            case .stringConvertible(let value): values.append((name, .string("\(value)")))
-            default: break
-            }
-        }
-        return values.sorted { $0.name < $1.name }
-    }
+/// A span that has ended.
+package struct SpanRecord: Sendable {
+    /// 32 hexadecimal digits.
+    package let traceID: String
+    /// 16 hexadecimal digits.
+    package let spanID: String
+    /// The span of the caller or of the surrounding work; nil for the first of a trace.
+    package let parentSpanID: String?
+    package let name: String
+    package let kind: SpanKind
+    /// In nanoseconds since 1970.
+    package let start: UInt64
+    /// In nanoseconds since 1970.
+    package let end: UInt64
+    package var attributes = SpanAttributes()
+    package var isError = false
 }

@@ -81,7 +81,22 @@ import Testing
     }
 }
 
-extension StatusRoutes {
+/// The routes without the rest of the feature, which needs a service.
+extension StatusRoutes: APIFeature {
+    static var schemas: KeyValuePairs<String, APISchema> { [:] }
+    static var startPaths: [String] { [] }
+    var connectedOrigins: [String] { [] }
+    var pageRegistration: (any PageRegistration)? { nil }
+
+    func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) -> SignInRequest? { nil }
+
+    func describe(in json: inout JSONObjectWriter) {}
+
+    func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
+
     /// Those of a server that has just started.
     static var ofNothing: StatusRoutes {
         let beginning = Timestamp(secondsSinceEpoch: 0)

@@ -36,9 +36,9 @@ import Testing
         var log = Log()
         log.seals = try await journal.store.auditSeals(after: 0, limit: 1000)
         let newest = try #require(log.seals.last)
-        let own = OwnSigningKeys.thumbprints(
-            of: try await journal.store.signingKeys(),
-            encryptedWith: journal.configuration.encryptionKeys)
+        let protection = KeyProtection(keys: journal.configuration.encryptionKeys)
+        let own = Set(
+            try await journal.store.signingKeys().filter { SigningKey(of: $0, protection) != nil }.map(\.id))
         var verifier = AuditVerifier(
             trusted: own, anchor: AuditVerifier.Anchor(number: newest.number, digest: newest.digest))
         var last: Int64 = 0
@@ -158,7 +158,7 @@ import Testing
             // The rest of the log, which is as it was.
             let isLast = range.upperBound == log.seals.count
             guard let fault = firstFault(window, of: log, at: now),
-                isLast || fault != .sealMissing(Int64(range.upperBound + 1))
+                isLast || fault.kind != "seal_missing" || fault.seal != Int64(range.upperBound + 1)
             else {
                 Issue.record("edit \(number) at seal \(first + 1) was not found")
                 return

@@ -1,3 +1,4 @@
+import ArgumentParser
 import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
@@ -127,21 +128,23 @@ final class AuditJournal: Sendable {
     /// What `latchkey audit verify` finds and prints.
     func verify(
         expecting expected: String? = nil, vouchingFor keys: [String] = [],
-        as format: AdminService.LineFormat = .text, encryptedWith encryptionKeys: [EncryptionKey]? = nil
+        encryptedWith encryptionKeys: [EncryptionKey]? = nil
     ) async throws -> (lines: [String], failure: String?) {
         var configuration = configuration
         if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
         if let database { configuration.database.url = .postgres(database) }
-        var proof = AdminService.AuditProof()
-        proof.expected = expected
-        proof.keys = keys
+        let proof = try AdminService.AuditProof.parse(
+            (expected.map { ["--expect=\($0)"] } ?? []) + keys.map { "--key=\($0)" })
         let admin = try AdminService(configuration, features: .standard, clock: clock.wallClock)
         var lines: [String] = []
         var failure: String?
-        do { try await admin.verifyAudit(configuration, proof, as: format) { lines.append($0) } } catch {
+        do {
+            let report = try await admin.perform { try await $0.verifyAudit(configuration, proof) }
+            lines = report.text
+            failure = report.failure?.description
+        } catch {
             failure = "\(error)"
         }
-        await admin.close()
         return (lines, failure)
     }
 }

@@ -96,7 +96,7 @@ import Testing
         let changed = try jws { $0.replacing(change.old, with: change.new) }
         #expect(changed.split(separator: ".").dropLast() != (try jws()).split(separator: ".").dropLast())
         let (fault, python) = try await verdicts(changed)
-        #expect(fault == .sealChanged(1))
+        #expect(fault?.kind == "seal_changed" && fault?.seal == 1)
         guard change.isCheckedInPython else { return }
         #expect(python.status == 1)
         #expect(python.output == "seal 1 was changed\n")
@@ -114,7 +114,7 @@ import Testing
         ]
         for seal in seals {
             let (fault, python) = try await verdicts(seal)
-            #expect(fault == .sealChanged(1), "\(seal)")
+            #expect(fault?.kind == "seal_changed" && fault?.seal == 1, "\(seal)")
             #expect(python.output == "seal 1 was changed\n", "\(seal)")
         }
     }

@@ -90,7 +90,7 @@ extension ReplayReport {
         let answer = try await harness.app.signIn(fields)
         let id = try #require(answer.json["correlation_id"]?.string)
         let admin = try AdminService(harness.configuration, features: .none)
-        let text = try await admin.exportCapsule(of: id)
+        let text = try await admin.capsule(of: id).json[0]
         await admin.close()
         return (text, id, fields)
     }

@@ -72,7 +72,7 @@ import Testing
         try await SignInHarness.with { harness in
             let (fields, answer) = try await fail(harness, row.fault)
             let id = try #require(answer.json["correlation_id"]?.string)
-            let text = try await admin(harness) { try await $0.exportCapsule(of: id) }
+            let text = try await admin(harness) { try await $0.capsule(of: id).json[0] }
             let capsule = try #require(try JSONValue(parsing: Array(text.utf8)).object)
             let failure = try #require(capsule["failure"]?.object)
             #expect(failure["code"]?.string == row.code)
@@ -92,13 +92,13 @@ import Testing
             let (_, answer) = try await fail(harness, .idTokenExpired)
             let id = try #require(answer.json["correlation_id"]?.string)
             try await admin(harness) { admin in
-                let lines = try await admin.capsules(limit: 10, as: .text)
+                let lines = try await admin.capsules(limit: 10).text
                 #expect(lines.count == 1)
                 let failure = "flow=code code=invalid_id_token check=expiry step=validate"
                 #expect(lines.first?.hasSuffix(" \(id) zenkey \(failure)") == true, "\(lines)")
-                let json = try await admin.exportCapsule(of: id)
-                #expect(try await admin.capsules(limit: 10, as: .json) == [json])
-                let shown = try await admin.capsule(of: id)
+                let json = try await admin.capsule(of: id).json[0]
+                #expect(try await admin.capsules(limit: 10).json == [json])
+                let shown = try await admin.capsule(of: id).text
                 #expect(shown.contains("failure.check: expiry"))
                 // The cause and the failed check come first, with times as dates.
                 #expect(shown.dropFirst().first == "cause: The ID token has expired, or has no valid exp.")
@@ -114,7 +114,7 @@ import Testing
                     let line = shown.first { $0.hasPrefix("metadata.\(endpoint)_endpoint: http") }
                     #expect(line?.contains("‹") == false, "\(line ?? "")")
                 }
-                await #expect(throws: AdministratorError.self) { try await admin.capsules(limit: 0, as: .text) }
+                await #expect(throws: AdministratorError.self) { try await admin.capsules(limit: 0) }
             }
         }
     }
@@ -126,7 +126,7 @@ import Testing
             var fields = try harness.authorizedResponse()
             fields["client_id"] = "nobody"
             #expect(try await harness.app.signIn(fields).status >= 400)
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.isEmpty)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10).text }.isEmpty)
         }
     }
 
@@ -134,7 +134,7 @@ import Testing
     func off() async throws {
         try await SignInHarness.with(configure: { $0[CapsuleSettings.self].count = 0 }) { harness in
             _ = try await fail(harness, .idTokenExpired)
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.isEmpty)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10).text }.isEmpty)
         }
     }
 
@@ -146,14 +146,14 @@ import Testing
         ) {
             harness in
             for _ in 0..<3 { _ = try await fail(harness, .tokenInvalidGrant) }
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 2)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10).text }.count == 2)
             for fault in [.idTokenExpired, .idTokenWrongNonce, .tokenNotJSON, .tokenDuplicateMember, .idTokenAlgNone]
                 as [CarrierSimulator.Fault]
             { _ = try await fail(harness, fault) }
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 6)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10).text }.count == 6)
             clock.advance(bySeconds: 60)
             _ = try await fail(harness, .tokenInvalidGrant)
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 7)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10).text }.count == 7)
             let metrics = try await harness.app.metrics()
             #expect(metrics.sum("latchkey_capsules_total", #"outcome="dropped""#) == 2)
             #expect(metrics.sum("latchkey_capsules_total", #"outcome="stored""#) == 7)
@@ -195,11 +195,11 @@ import Testing
             let (_, answer) = try await fail(harness, .idTokenExpired)
             let id = try #require(answer.json["correlation_id"]?.string)
             try await admin(harness) { admin in
-                let text = try await admin.exportCapsule(of: id)
+                let text = try await admin.capsule(of: id).json[0]
                 #expect(text.contains(#""check":"expiry","verdict":"failed","expected":{"after":"#))
                 #expect(text.contains(#""found":{"exp":1"#), "\(text)")
                 for value in row.hides { #expect(!text.contains(value), "\(text)") }
-                #expect(try await admin.capsules(limit: 10, as: .text).first?.contains("check=expiry") == true)
+                #expect(try await admin.capsules(limit: 10).text.first?.contains("check=expiry") == true)
             }
         }
     }
@@ -228,7 +228,7 @@ import Testing
             }
             let answer = try await harness.app.signIn(harness.authorizedResponse())
             let id = try #require(answer.json["correlation_id"]?.string)
-            let text = try await admin(harness) { try await $0.exportCapsule(of: id) }
+            let text = try await admin(harness) { try await $0.capsule(of: id).json[0] }
             #expect(text.contains(row.shows), "\(text)")
             #expect(!text.contains("canary") && !text.contains("2025550123"), "\(text)")
         }
@@ -247,7 +247,7 @@ import Testing
             fields["scope"] = "openid name email"
             let answer = try await harness.app.signIn(fields)
             let id = try #require(answer.json["correlation_id"]?.string)
-            let text = try await admin(harness) { try await $0.exportCapsule(of: id) }
+            let text = try await admin(harness) { try await $0.capsule(of: id).json[0] }
             #expect(text.contains(#""token":{"header":{"alg":"RS256","kid":"‹word 8 "#), "\(text)")
             #expect(text.contains(#""signature_bytes":3,"verifies":false}"#), "\(text)")
             for value in [part, "canary"] { #expect(!text.contains(value), "\(text)") }
@@ -262,11 +262,11 @@ import Testing
             try DatabaseProbe(path: harness.configuration.database.url.path ?? "").change(
                 "INSERT INTO capsules (correlation_id, time, content) VALUES ('other', 0, '{\"a\":')")
             try await admin(harness) { admin in
-                let lines = try await admin.capsules(limit: 10, as: .text)
+                let lines = try await admin.capsules(limit: 10).text
                 #expect(lines.count == 2 && lines[0].contains(id) && lines[1].contains("cannot be read"), "\(lines)")
-                let json = try await admin.capsules(limit: 10, as: .json)
+                let json = try await admin.capsules(limit: 10).json
                 #expect(json.last == #"{"correlation_id":"other","unreadable":true}"#)
-                await #expect(throws: AdministratorError.self) { try await admin.exportCapsule(of: "other") }
+                await #expect(throws: AdministratorError.self) { try await admin.capsule(of: "other") }
             }
         }
     }
@@ -276,7 +276,7 @@ import Testing
         try await SignInHarness.with { harness in
             let (fields, _) = try await fail(harness, .idTokenExpired)
             #expect(try await harness.app.signIn(fields).status >= 400)
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 1)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10).text }.count == 1)
         }
     }
 
@@ -334,7 +334,7 @@ import Testing
             }
             let answer = try await harness.app.signIn(harness.authorizedResponse())
             let id = try #require(answer.json["correlation_id"]?.string)
-            let text = try await admin(harness) { try await $0.exportCapsule(of: id) }
+            let text = try await admin(harness) { try await $0.capsule(of: id).json[0] }
             #expect(text.utf8.count <= 32 * 1024)
             #expect(text.contains(#""code":"carrier_error""#))
         }

@@ -6,23 +6,19 @@ import Testing
 
 extension LatchkeyService {
     /// Waits until the capsules of all failures so far are stored, or could not be.
-    func settleCapsules() async { await feature(CapsulesFeature.self)?.settle() }
+    func settleCapsules() async { await feature(CapsulesFeature.self)?.shutdown() }
 }
 
 extension SignInHarness {
     /// What an operator does with the commands, on the harness's database.
     func asOperator<Value>(_ body: (AdminService) async throws -> Value) async throws -> Value {
         await service.settleCapsules()
-        let admin = try AdminService(configuration, features: .none)
-        let result: Result<Value, any Error>
-        do { result = .success(try await body(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
+        return try await AdminService(configuration, features: .none).perform(body)
     }
 
     /// The kept capsules, oldest first.
     func capsules() async throws -> [KeptCapsule] {
-        try await asOperator { try await $0.capsules(limit: 1000, as: .json) }.map(KeptCapsule.init)
+        try await asOperator { try await $0.capsules(limit: 1000).json }.map(KeptCapsule.init)
     }
 }
 

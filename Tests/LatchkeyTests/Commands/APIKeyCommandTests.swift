@@ -1,4 +1,5 @@
 import Administration
+import ArgumentParser
 import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
@@ -12,11 +13,7 @@ import Testing
     private func runAdminCommand<Value>(
         _ harness: SignInHarness, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
     ) async throws -> Value {
-        let admin = try AdminService(harness.configuration, features: .none, clock: clock.wallClock)
-        let result: Result<Value, any Error>
-        do { result = .success(try await command(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
+        try await AdminService(harness.configuration, features: .none, clock: clock.wallClock).perform(command)
     }
 
     @Test("A running server accepts a new key and refuses a revoked one within the documented delay")
@@ -36,7 +33,7 @@ import Testing
             let token = try #require(try await app.signIn(try harness.authorizedResponse()).token)
             #expect(try await app.me(token).status == 200)
 
-            let listed = try await runAdminCommand(harness, clock) { try await $0.apiKeys() }
+            let listed = try await runAdminCommand(harness, clock) { try await $0.apiKeys().text }
             #expect(listed.count == 1)
             #expect(listed.first?.hasPrefix("web created=") == true)
             #expect(listed.first?.contains("clients=\(SignInHarness.clientID)") == true)
@@ -47,12 +44,9 @@ import Testing
             #expect(try await app.me(token).error == "invalid_api_key")
             #expect(try await harness.app.me(token).status == 200)
 
-            var selection = AdminService.AuditSelection()
-            selection.limit = 10
-            let events = try await runAdminCommand(harness, clock) { [selection] in
-                try await $0.audit(selection, as: .text)
-            }
-            .filter { $0.contains("api_key.") }
+            let selection = try AdminService.AuditSelection.parse(["--limit", "10"])
+            let events = try await runAdminCommand(harness, clock) { try await $0.audit(selection).text }
+                .filter { $0.contains("api_key.") }
             #expect(events.count == 2)
             #expect(events.allSatisfy { $0.contains("by=operator:") && $0.contains("web") })
             #expect(!events.joined().contains(key.exposed))
@@ -93,7 +87,7 @@ import Testing
                     }
                 }
             }
-            let made = try await runAdminCommand(harness, clock) { try await $0.apiKeys() }
+            let made = try await runAdminCommand(harness, clock) { try await $0.apiKeys().text }
             #expect(made.isEmpty)
         }
     }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -31,15 +32,11 @@ import Testing
     }
 
     private func lines(
-        _ change: (inout AdminService.AuditSelection) -> Void = { _ in }, as format: AdminService.LineFormat = .text
+        _ options: String..., as lines: KeyPath<CommandReport, [String]> = \.text
     ) async throws -> [String] {
         let admin = try AdminService(configuration, features: .none, clock: clock.wallClock)
-        var selection = AdminService.AuditSelection()
-        change(&selection)
-        let result: Result<[String], any Error>
-        do { result = .success(try await admin.audit(selection, as: format)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
+        let selection = try AdminService.AuditSelection.parse(options)
+        return try await admin.perform { try await $0.audit(selection) }[keyPath: lines]
     }
 
     @Test("Events are printed oldest first, as text and as JSON")
@@ -54,22 +51,19 @@ import Testing
         let line =
             #"{"serial":3,"time":"2027-01-15T08:00:00Z","kind":"user.erased","user_id":1,"actor":"user","#
             + #""request_id":"r-0","details":{"note":"a \"b\""}}"#
-        #expect(try await lines({ $0.limit = 1 }, as: .json) == [line])
+        #expect(try await lines("--limit", "1", as: \.json) == [line])
     }
 
     @Test("A kind that is neither known nor recorded is an error that lists the kinds; a known one may have no event")
     func kinds() async throws {
         try await fill()
-        #expect(try await lines { $0.kind = "identity.moved" }.isEmpty)
-        #expect(try await lines { $0.kind = "user.made" }.count == 2, "of another version")
-        let error = try await #require(throws: AdministratorError.self) { try await lines { $0.kind = "nosuch" } }
+        #expect(try await lines("--kind", "identity.moved").isEmpty)
+        #expect(try await lines("--kind", "user.made").count == 2, "of another version")
+        let error = try await #require(throws: AdministratorError.self) { try await lines("--kind", "nosuch") }
         #expect(error.description.hasPrefix("there is no kind of event “nosuch”; the kinds are api_key.created, "))
         // Also if nothing matches for another reason.
         await #expect(throws: AdministratorError.self) {
-            try await lines {
-                $0.kind = "nosuch"
-                $0.user = 99
-            }
+            try await lines("--kind", "nosuch", "--user", "99")
         }
     }
 
@@ -88,12 +82,12 @@ import Testing
     @Test("A selection excludes events that do not match it")
     func selected() async throws {
         try await fill()
-        #expect(try await lines { $0.user = 1 }.count == 2)
-        #expect(try await lines { $0.kind = "user.made" }.count == 2)
-        #expect(try await lines { $0.since = "2h" }.count == 2)
-        #expect(try await lines { $0.until = "2h" }.count == 1)
-        #expect(try await lines { $0.since = "2027-01-15T08:00:00Z" }.count == 1)
-        #expect(try await lines { $0.until = "2027-01-15" }.count == 1)
+        #expect(try await lines("--user", "1").count == 2)
+        #expect(try await lines("--kind", "user.made").count == 2)
+        #expect(try await lines("--since", "2h").count == 2)
+        #expect(try await lines("--until", "2h").count == 1)
+        #expect(try await lines("--since", "2027-01-15T08:00:00Z").count == 1)
+        #expect(try await lines("--until", "2027-01-15").count == 1)
     }
 
     @Test("A missing database, an invalid time and an invalid limit are refused")
@@ -103,9 +97,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.file("latchkey.db")))
         try await fill()
         for time in ["yesterday", "7", "-7d", "99999999999d", "d", "7w"] {
-            await #expect(throws: AdministratorError.self, "\(time)") { try await lines { $0.since = time } }
+            await #expect(throws: AdministratorError.self, "\(time)") { try await lines("--since=\(time)") }
         }
-        await #expect(throws: AdministratorError.self) { try await lines { $0.limit = 0 } }
+        await #expect(throws: AdministratorError.self) { try await lines("--limit", "0") }
     }
 
     @Test("latchkey audit needs only the database of the configuration")

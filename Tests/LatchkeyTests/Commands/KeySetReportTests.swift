@@ -26,8 +26,8 @@ struct KeySetReportTests {
 
     private func keySet(_ keys: [String]) -> [UInt8] { Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8) }
 
-    private func entry(_ key: String) throws -> KeySetReport.Entry {
-        try #require(KeySetReport(parsing: keySet([key]))?.entries.first)
+    private func entry(_ key: String) throws -> KeySetEntry {
+        try #require(KeySetEntry.all(in: keySet([key]))?.first)
     }
 
     @Test(
@@ -61,9 +61,9 @@ struct KeySetReportTests {
             TokenText.object(try rsa()), TestSigningKey(keyID: "ec").jwk,
             changed(try rsa(RSAKeyPEM.second), "use", "\"enc\""),
         ]
-        let usable = KeySetReport(parsing: keySet(keys))?.entries.filter { $0.refusal == nil }.count
+        let usable = KeySetEntry.all(in: keySet(keys))?.filter { $0.refusal == nil }.count
         #expect(usable == 2)
         #expect(JSONWebKeySet(parsing: keySet(keys))?.count == 2)
-        #expect(KeySetReport(parsing: keySet([])) == nil)
+        #expect(KeySetEntry.all(in: keySet([])) == nil)
     }
 }

@@ -1,4 +1,5 @@
 import Administration
+import ArgumentParser
 import CarrierSimulator
 import LatchkeyService
 import Primitives
@@ -42,7 +43,7 @@ import Testing
                 for token in tokens { #expect(!line.contains(token)) }
             }
             let sessions = try objects(
-                try await harness.runAdminCommand { try await $0.sessions(of: number, as: .json) })
+                try await harness.runAdminCommand(as: \.json) { try await $0.sessions(of: number) })
             #expect(sessions.map { $0["id"]?.string ?? "" } == lines.map { String($0.prefix { $0 != " " }) })
             #expect(sessions.allSatisfy { $0["client_id"] == .string(SignInHarness.clientID) })
             await #expect(throws: AdministratorError.self) {
@@ -61,7 +62,7 @@ import Testing
             #expect(tried.first == "user \(number): 2 sessions would end." && tried.last?.contains("--apply") == true)
             #expect(try await statuses(tokens, harness) == [200, 200])
 
-            let ids = try objects(try await harness.runAdminCommand { try await $0.sessions(of: number, as: .json) })
+            let ids = try objects(try await harness.runAdminCommand(as: \.json) { try await $0.sessions(of: number) })
                 .compactMap { $0["id"]?.string }
             let one = try await harness.runAdminCommand {
                 try await $0.endSessions(of: number, only: ids.last, reason: "lost phone", applies: true)
@@ -76,14 +77,14 @@ import Testing
                 }
             }
             let all = try objects(
-                try await harness.runAdminCommand {
-                    try await $0.endSessions(of: number, only: nil, reason: "lost phone", applies: true, as: .json)
+                try await harness.runAdminCommand(as: \.json) {
+                    try await $0.endSessions(of: number, only: nil, reason: "lost phone", applies: true)
                 })
             #expect(all.first?["sessions_ended"] == 1 && all.first?["applied"] == true)
             #expect(try await statuses(tokens, harness) == [401, 401])
 
             let events = try await harness.runAdminCommand {
-                try await $0.audit(AdminService.AuditSelection(), as: .text)
+                try await $0.audit(try .parse([]))
             }.filter { $0.contains("lost phone") }
             #expect(events.count == 2 && events.allSatisfy { $0.contains("by=operator:") })
             #expect(events[0].contains("session.revoked") && events[1].contains("session.all_revoked"))
@@ -94,14 +95,13 @@ import Testing
     func show() async throws {
         try await SignInHarness.with { harness in
             let (number, _) = try await user(harness)
-            var selection = AdminService.UserSelection()
-            selection.number = number
+            let selection = try AdminService.UserSelection.parse(["--id", "\(number)"])
             let found = try objects(
-                try await harness.runAdminCommand { [selection] in try await $0.find(selection, as: .json) })
+                try await harness.runAdminCommand(as: \.json) { try await $0.find(selection) })
             #expect(found.map { $0["user_id"] } == [.integer(number)])
             for personal in [false, true] {
-                let lines = try await harness.runAdminCommand {
-                    try await $0.show(number, personal: personal, as: .json)
+                let lines = try await harness.runAdminCommand(as: \.json) {
+                    try await $0.show(number, personal: personal)
                 }
                 let shown = try #require(try objects(lines).first)
                 #expect(shown["sessions"] == 2 && shown["moves"] == [])
@@ -110,8 +110,8 @@ import Testing
                 #expect((identity["subject"] != nil) == personal && (shown["profile"] != nil) == personal)
             }
             let erased = try objects(
-                try await harness.runAdminCommand {
-                    try await $0.erase(number, reason: nil, applies: false, as: .json)
+                try await harness.runAdminCommand(as: \.json) {
+                    try await $0.erase(number, reason: nil, applies: false)
                 })
             #expect(erased.first?["applied"] == false && erased.first?["sessions_ended"] == 2)
         }

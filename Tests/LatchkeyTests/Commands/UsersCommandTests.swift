@@ -1,4 +1,5 @@
 import Administration
+import ArgumentParser
 import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
@@ -20,11 +21,11 @@ import Testing
         try await SignInHarness.with { harness in
             let (token, number) = try await user(harness, "310410")
             let publicID = try #require(try await harness.app.me(token).json["zenkey_sub"]?.string)
-            let selections: [AdminService.UserSelection] = [
-                selection { $0.number = number }, selection { $0.publicID = publicID },
-                selection { $0.email = "Jane.Doe@Example.com" }, selection { $0.phone = "+12025550123" },
+            let selections = [
+                ["--id", "\(number)"], ["--public-id", publicID], ["--email", "Jane.Doe@Example.com"],
+                ["--phone", "+12025550123"],
             ]
-            for selection in selections {
+            for selection in try selections.map({ try AdminService.UserSelection.parse($0) }) {
                 let lines = try await harness.runAdminCommand { try await $0.find(selection) }
                 #expect(lines.count == 1)
                 #expect(lines.first?.hasPrefix("user \(number) public_id=\(publicID) created=20") == true)
@@ -43,33 +44,19 @@ import Testing
                 #expect(all.contains(personal), "\(personal)")
             }
             let subject = try #require(all.split(separator: " ").first { $0.hasPrefix("310410-") })
-            let byIdentity = selection {
-                $0.issuer = (harness.simulator.baseURL ?? "") + "/carriers/310410"
-                $0.subject = String(subject)
-            }
+            let issuer = (harness.simulator.baseURL ?? "") + "/carriers/310410"
+            let byIdentity = try AdminService.UserSelection.parse(["--issuer", issuer, "--subject", String(subject)])
             #expect(try await harness.runAdminCommand { try await $0.find(byIdentity) }.count == 1)
         }
-    }
-
-    private func selection(
-        _ change: (inout AdminService.UserSelection) -> Void
-    ) -> AdminService.UserSelection {
-        var selection = AdminService.UserSelection()
-        change(&selection)
-        return selection
     }
 
     @Test("An unknown user and an incomplete or ambiguous selection are errors")
     func notFound() async throws {
         try await SignInHarness.with { harness in
-            let selections: [AdminService.UserSelection] = [
-                selection { _ in }, selection { $0.number = 7 }, selection { $0.issuer = "https://a.example" },
-                selection {
-                    $0.email = "a@example.com"
-                    $0.phone = "1"
-                },
+            let selections = [
+                [], ["--id", "7"], ["--issuer", "https://a.example"], ["--email", "a@example.com", "--phone", "1"],
             ]
-            for selection in selections {
+            for selection in try selections.map({ try AdminService.UserSelection.parse($0) }) {
                 await #expect(throws: AdministratorError.self) {
                     try await harness.runAdminCommand { try await $0.find(selection) }
                 }
@@ -123,9 +110,8 @@ import Testing
                     try await $0.undoMigration(of: former.number, move: 1, reason: nil, applies: true)
                 }
             }
-            var selection = AdminService.AuditSelection()
-            selection.kind = "identity.move_undone"
-            let events = try await harness.runAdminCommand { [selection] in try await $0.audit(selection, as: .text) }
+            let selection = try AdminService.AuditSelection.parse(["--kind", "identity.move_undone"])
+            let events = try await harness.runAdminCommand { try await $0.audit(selection) }
             #expect(events.count == 1)
             #expect(events.first?.contains("by=operator:") == true)
             #expect(events.first?.contains("not Jane") == true)
@@ -199,9 +185,8 @@ import Testing
             }
             #expect(try await user(harness, "310410").number == jane.number)
             #expect(try await user(harness, "310010").number > stranger.number)
-            var selection = AdminService.AuditSelection()
-            selection.kind = "identity.relinked"
-            let events = try await harness.runAdminCommand { [selection] in try await $0.audit(selection, as: .text) }
+            let selection = try AdminService.AuditSelection.parse(["--kind", "identity.relinked"])
+            let events = try await harness.runAdminCommand { try await $0.audit(selection) }
             #expect(events.count == 1)
             #expect(events.first?.contains("by=operator:") == true)
             #expect(events.first?.contains("new phone") == true)
@@ -224,9 +209,8 @@ import Testing
             await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand { try await $0.erase(jane.number, reason: nil, applies: true) }
             }
-            var selection = AdminService.AuditSelection()
-            selection.kind = "user.erased"
-            let events = try await harness.runAdminCommand { [selection] in try await $0.audit(selection, as: .text) }
+            let selection = try AdminService.AuditSelection.parse(["--kind", "user.erased"])
+            let events = try await harness.runAdminCommand { try await $0.audit(selection) }
             #expect(events.count == 1)
             #expect(events.first?.contains("asked to") == true)
         }

@@ -23,7 +23,7 @@ import Testing
         configuration.encryptionKeys = keys.flatMap { EncryptionKey.of($0) }
         let admin = try AdminService(configuration, features: .none)
         var progress: [String] = []
-        let result: Result<[String], any Error>
+        let result: Result<CommandReport, any Error>
         do {
             result = .success(
                 try await admin.rotateVault(
@@ -33,7 +33,7 @@ import Testing
             result = .failure(error)
         }
         await admin.close()
-        return (try result.get(), progress)
+        return (try result.get().text, progress)
     }
 
     private func keyIDs(_ harness: ResourceHarness) throws -> [String] {

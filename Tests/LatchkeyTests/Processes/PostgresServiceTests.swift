@@ -107,7 +107,7 @@ import Testing
         let start = #expect(throws: LatchkeyStartError.self) {
             try LatchkeyService(configuration: configuration, features: .none)
         }
-        let command = #expect(throws: AdministratorError.self) {
+        let command = #expect(throws: LatchkeyStartError.self) {
             try AdminService(configuration, features: .none)
         }
         for reason in [start?.description, command?.description] {

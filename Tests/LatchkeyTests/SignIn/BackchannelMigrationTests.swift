@@ -1,3 +1,4 @@
+import ArgumentParser
 import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
@@ -15,9 +16,7 @@ import Testing
 
     private func audit(_ harness: BackchannelHarness, _ kind: String) async throws -> [String] {
         let admin = try AdminService(harness.base.configuration, features: .none)
-        var selection = AdminService.AuditSelection()
-        selection.kind = kind
-        let lines = try await admin.audit(selection, as: .text)
+        let lines = try await admin.audit(try .parse(["--kind", kind])).text
         await admin.close()
         return lines
     }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
@@ -34,9 +35,7 @@ import Testing
 
     private func audit(_ harness: SignInHarness, _ kind: String) async throws -> [String] {
         let admin = try AdminService(harness.configuration, features: .none)
-        var selection = AdminService.AuditSelection()
-        selection.kind = kind
-        let lines = try await admin.audit(selection, as: .text)
+        let lines = try await admin.audit(try .parse(["--kind", kind])).text
         await admin.close()
         return lines
     }

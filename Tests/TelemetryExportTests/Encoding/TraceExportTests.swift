@@ -26,8 +26,8 @@ import Tracing
             traceID: "4bf92f3577b34da6a3ce929d0e0e4736", spanID: "00f067aa0ba902b7", parentSpanID: "b7ad6b7169203331",
             name: "POST /a", kind: .server, start: 1_800_000_000_000_000_001, end: .max,
             attributes: [
-                ("a", .string("x\n")), ("b", .int(-9_007_199_254_740_993)), ("c", .double(0.5)), ("d", .bool(true)),
-                ("e", .double(.infinity)), ("f", .double(-.infinity)), ("g", .double(.nan)),
+                "a": "x\n", "b": .int64(-9_007_199_254_740_993), "c": 0.5, "d": true, "e": .double(.infinity),
+                "f": .double(-.infinity), "g": .double(.nan),
             ], isError: true)
         #expect(
             body([span]) == Self.head

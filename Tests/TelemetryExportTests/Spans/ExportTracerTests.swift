@@ -73,7 +73,7 @@ import Tracing
         #expect(kept.all.first?.parentSpanID == nil)
     }
 
-    @Test("A span is kept once, with its attributes sorted, its error, and times that do not run back")
+    @Test("A span is kept once, with its attributes, its error, and times that do not run back")
     func whole() {
         struct Broken: Error {}
         let kept = Kept()
@@ -97,7 +97,6 @@ import Tracing
         let record = kept.all.first
         #expect(record?.name == "after" && record?.kind == .client && record?.isError == true)
         #expect(record?.start == 50 && record?.end == 50)
-        #expect(record?.attributes.map(\.name) == ["a", "b", "c", "error.type"])
-        #expect(record?.attributes.map(\.value) == [.string("text"), .int(7), .bool(true), .string("Broken")])
+        #expect(record?.attributes == ["a": "text", "b": .int64(7), "c": true, "error.type": "Broken"])
     }
 }
