@@ -65,11 +65,18 @@ extension BackchannelAuthentication {
             guard isOfRequest, hasState else {
                 throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
             }
-            guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
+            guard record.phase(at: clock.now()) == .pending else { return }
             switch notification.outcome {
             case .ready:
                 log.begin(.store)
-                try await noteReady(notifier, notification)
+                // The next poll may ask for the tokens at once. The first notification counts.
+                try await note(notifier, notification) { (record, now) in
+                    guard record.phase(at: now) == .pending, let polling = record.polling, polling.mode == .ping,
+                        !polling.isNotified
+                    else { return false }
+                    record.polling?.notify(at: now)
+                    return true
+                }
             case .refused(let code):
                 log.begin(.store)
                 let failure = BackchannelAuthenticationFailure.carrier(sending: code)
@@ -129,35 +136,31 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Lets the next poll ask for the tokens at once. The first notification counts.
-    private func noteReady(_ notifier: Notifier, _ notification: BackchannelNotification) async throws(SignInError) {
-        let id = notification.requestHash
-        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
-            guard record.notification == notifier.token.hash,
-                record.carrierRequest == nil || record.carrierRequest == id,
-                BackchannelAuthenticationStatus(record, at: now) == .pending,
-                let polling = record.polling, polling.mode == .ping, !polling.isNotified
-            else { return false }
-            record.carrierRequest = id
-            record.polling?.notify(at: now)
+    /// Ends the wait for this request's notification, if the sign-in still waits for it.
+    private func settle(
+        _ notifier: Notifier, _ notification: BackchannelNotification,
+        _ event: BackchannelAuthenticationRecord.Phase.Event, _ change: (inout BackchannelAuthenticationRecord) -> Void
+    ) async throws(SignInError) {
+        try await note(notifier, notification) { (record, now) throws(SignInError) in
+            guard let phase = try record.phase(after: event, at: now) else { return false }
+            record.phase = phase
+            change(&record)
             return true
         }
     }
 
-    /// Ends the wait for this request's notification, if the sign-in still waits for it.
-    private func settle(
+    /// Changes the record by a notification, if it is about the latest request.
+    /// - Parameter change: As for ``change(_:by:)``.
+    private func note(
         _ notifier: Notifier, _ notification: BackchannelNotification,
-        _ event: BackchannelAuthenticationStatus.Event, _ note: (inout BackchannelAuthenticationRecord) -> Void
+        _ change: (inout BackchannelAuthenticationRecord, Timestamp) throws(SignInError) -> Bool
     ) async throws(SignInError) {
         let id = notification.requestHash
-        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
+        _ = try await self.change(notifier.record) { (record, now) throws(SignInError) in
             guard record.notification == notifier.token.hash,
-                record.carrierRequest == nil || record.carrierRequest == id,
-                case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(event)
+                record.carrierRequest == nil || record.carrierRequest == id, try change(&record, now)
             else { return false }
             record.carrierRequest = id
-            record.phase = phase
-            note(&record)
             return true
         }
     }

@@ -74,9 +74,7 @@ package struct BackchannelFeature: Feature {
     }
 
     func backchannelAuthentication(beside useCases: UseCases) -> BackchannelAuthentication {
-        BackchannelAuthentication(
-            environment: useCases.environment, store: store, completion: useCases.completion, limits: settings.limits,
-            retryWindow: retryWindow, pace: pace, prompts: prompts)
+        BackchannelAuthentication(feature: self, completion: useCases.completion)
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {

@@ -38,9 +38,7 @@ extension BackchannelAuthenticationRecord {
         demand.acrValues = acrValues
         demand.context = json["context"]?.string
         demand.prompt = prompt.compactMap(Prompt.init)
-        let carrier = json["carrier"]?.object.flatMap {
-            BackchannelAuthenticationParameters.CarrierRequest($0, at: network)
-        }
+        let carrier = json["carrier"]?.object.flatMap { Terms.CarrierRequest($0, at: network) }
         let user = json["user"]?.object.flatMap(VouchedUser.init)
         let polling = json["polling"]?.object.flatMap(TokenPolling.init)
         guard (carrier == nil) == (json["carrier"] == nil), (user == nil) == (json["user"] == nil),
@@ -56,7 +54,7 @@ extension BackchannelAuthenticationRecord {
     }
 }
 
-extension BackchannelAuthenticationParameters.CarrierRequest {
+extension BackchannelAuthenticationRecord.Terms.CarrierRequest {
     fileprivate func write(to json: inout JSONObjectWriter) {
         json.add("login_hint", loginHint.text.exposed)
         json.add("redirect_uri", redirectURI)

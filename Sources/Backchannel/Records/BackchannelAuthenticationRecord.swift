@@ -8,7 +8,6 @@ import StorageModel
 ///
 /// The handle, the notification token and the provider's request id are stored as hashes only.
 struct BackchannelAuthenticationRecord: Sendable, Hashable {
-    /// Its phase, apart from expiry.
     enum Phase: String, Sendable, CaseIterable {
         /// The provider has not reported the user's answer.
         case pending
@@ -19,16 +18,26 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
         /// The provider refused, or its result was invalid.
         case failed
         case cancelled
+        /// Pending or approved, and too old. It is not stored.
+        case expired
     }
 
     /// What was asked for, which a retry repeats.
     struct Terms: Sendable, Hashable {
+        /// Whom a carrier is asked about, and how (ZenKey's server-initiated authorization).
+        struct CarrierRequest: Sendable, Hashable {
+            var loginHint: LoginHint
+            var network: MCCMNC
+            var redirectURI: String
+            var options: String?
+        }
+
         /// The provider's name in paths.
         var provider: String
         var clientID: ClientID
         var demand: AuthenticationDemand
         /// Nil for a provider other than a carrier: a request to it is not repeated.
-        var carrier: BackchannelAuthenticationParameters.CarrierRequest?
+        var carrier: CarrierRequest?
         var correlationID: CorrelationID
 
         var network: MCCMNC? { carrier?.network }
@@ -68,23 +77,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
     var removedAt: Timestamp
     /// Counts the changes, so that of two concurrent ones only one is stored.
     var revision: Int64 = 0
-}
-
-/// Whether a request to a provider may be sent. Only an admitted one is counted.
-enum BackchannelAuthenticationAdmission: Sendable, Hashable {
-    case admitted
-    case tooManyOfCaller
-    case tooManyPendingOfCaller
-    case tooManyPendingForUser
-    /// The caller has its part of those that may be pending for the user.
-    case tooManyPendingForUserOfCaller
-    case tooManyPendingAtProvider
-    /// All callers together had the user prompted as often as they may.
-    case promptedTooOften(secondsToWait: Int64)
-    /// The caller had the user prompted as often as one caller may.
-    case promptedTooOftenByCaller(secondsToWait: Int64)
-    /// The caller had users prompted as often as one caller may who did not sign in.
-    case tooManyPromptsOfCaller(secondsToWait: Int64)
 }
 
 /// The result of completing a backchannel authentication by signing its user in.

@@ -8,10 +8,10 @@ private enum BackchannelAuthenticationsTable {
     typealias Record = BackchannelAuthenticationRecord
 
     /// Counts the prompt of a request, if no limit of other pending records is reached.
-    static func admit(
-        _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
+    static func refusal(
+        of record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
         in db: SQLSession
-    ) throws -> BackchannelAuthenticationAdmission {
+    ) throws -> PromptRefusal? {
         let others = "phase = 'pending' AND expires_at > ? AND handle_hash <> ?"
         let atCarrier = "provider = ? AND network = ?"
         let (provider, network) = (record.terms.provider, record.terms.networkText)
@@ -30,7 +30,7 @@ private enum BackchannelAuthenticationsTable {
             limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", prompt.user, prompt.caller,
             now, record.handle, in: db)
         {
-            return .tooManyPendingForUserOfCaller
+            return .tooManyPendingForUser
         }
         if try exceeds(
             limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
@@ -40,7 +40,7 @@ private enum BackchannelAuthenticationsTable {
         // Last, because only what is admitted counts.
         let allowances = prompt.allowances
         let refused = try PromptsTable.count(allowances.map(\.use), at: now, in: db)
-        return refused.map { allowances[$0.place].refusal($0.secondsToWait) } ?? .admitted
+        return refused.map { allowances[$0.place].refusal($0.secondsToWait) }
     }
 
     /// Counts no further than the limit.
@@ -103,14 +103,14 @@ extension SQLStore {
     func addBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelAuthenticationLimits, at now: Timestamp
-    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+    ) async throws(StorageError) -> PromptRefusal? {
         try await writes.submit { db in
             typealias Table = BackchannelAuthenticationsTable
             guard try !Table.exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db)
             else { return .tooManyOfCaller }
-            let admission = try Table.admit(record, for: prompt, limits: limits, at: now, in: db)
-            if admission == .admitted { try Table.insert(record, for: prompt, in: db) }
-            return admission
+            let refusal = try Table.refusal(of: record, for: prompt, limits: limits, at: now, in: db)
+            if refusal == nil { try Table.insert(record, for: prompt, in: db) }
+            return refusal
         }
     }
 
@@ -119,9 +119,9 @@ extension SQLStore {
     func admitBackchannelRequest(
         of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelAuthenticationLimits, at now: Timestamp
-    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+    ) async throws(StorageError) -> PromptRefusal? {
         try await writes.submit { db in
-            try BackchannelAuthenticationsTable.admit(record, for: prompt, limits: limits, at: now, in: db)
+            try BackchannelAuthenticationsTable.refusal(of: record, for: prompt, limits: limits, at: now, in: db)
         }
     }
 

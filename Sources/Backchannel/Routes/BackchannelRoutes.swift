@@ -53,8 +53,9 @@ struct BackchannelRoutes: Sendable {
 
     private func start(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
         let signIn = try BackchannelAuthenticationParameters(
-            BodyFields(request, from: admission), at: api.useCases.providers.find(withoutOperators: provider))
-        try admission.check(signIn.clientID.text)
+            BodyFields(request, from: admission), at: api.useCases.providers.find(withoutOperators: provider),
+            random: api.useCases.environment.random)
+        try admission.check(signIn.terms.clientID.text)
         return try await backchannelAuthentication.start(
             signIn, for: admission.caller, within: quota(request, admission), notifiedAt: notificationEndpoint
         ).response
@@ -62,16 +63,13 @@ struct BackchannelRoutes: Sendable {
 
     private func poll(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
         let handle = request.handle
-        let progress = try await backchannelAuthentication.poll(
+        let outcome = try await backchannelAuthentication.poll(
             handle, at: provider, for: admission.caller, givingBackTo: api.allowance(.promptsPerCaller))
-        switch progress {
-        case .pending:
-            return .json(.ok, capacity: 64) { json in
-                json.add("auth_req_id", handle.exposed)
-            }
-        case .ended(.signedIn(let signedIn)):
+        switch outcome {
+        case nil: return .json(.ok, capacity: 64) { $0.add("auth_req_id", handle.exposed) }
+        case .signedIn(let signedIn):
             return signedIn.response(usesFound ? .found : .ok) { json, _ in json.add("auth_req_id", handle.exposed) }
-        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer, api.compatibility)
+        case .mustRegister(let offer): throw APIError.mustRegister(offer, api.compatibility)
         }
     }
 
