@@ -25,23 +25,19 @@ extension BackchannelAuthentication {
         _ token: Secret, at provider: String, requestID: String? = nil
     ) async throws(SignInError) -> Notifier {
         try await failures.recording { () async throws(SignInError) in
-            try await find(token, at: provider)
+            guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
+            let notification = NotificationToken(token)
+            let now = clock.now()
+            let record = try await mappingStoreErrors(
+                await store.backchannelAuthentication(notification: notification.hash, at: now))
+            guard let record, record.terms.provider == provider else { throw .notificationTokenUnknown }
+            return Notifier(record: record, token: notification)
         } failed: { _ in
             FailedOperation(
                 ofUnknownCaller: .backchannelAuthentication, requestID: requestID ?? random.token(bytes: 16),
                 at: provider, providers[provider]?.server,
                 requested: [("operation", .name("notification")), ("notification_token", .secret(token))])
         }
-    }
-
-    private func find(_ token: Secret, at provider: String) async throws(SignInError) -> Notifier {
-        guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
-        let token = NotificationToken(token)
-        let now = clock.now()
-        let record = try await mappingStoreErrors(
-            await store.backchannelAuthentication(notification: token.hash, at: now))
-        guard let record, record.terms.provider == provider else { throw .notificationTokenUnknown }
-        return Notifier(record: record, token: token)
     }
 
     /// Receives a provider's notification. Duplicates and late notifications change nothing and are not errors.

@@ -1,4 +1,3 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -15,10 +14,10 @@ extension BackchannelAuthentication {
         let hash =
             context.terms.carrier?.loginHint.hash(with: key, at: issuer) ?? user?.hash(with: key, at: issuer)
         guard let hash else { throw .internalFault }
+        var quota = quota
         // A carrier's hints are numbers, of which all spellings are one user.
-        return BackchannelPrompt(
-            user: hash, caller: quota.caller.hash, allowance: quota.perUser,
-            callerAllowance: context.deliveryMode == nil ? nil : quota.perCaller)
+        if context.deliveryMode == nil { quota.perCaller = nil }
+        return BackchannelPrompt(user: hash, quota: quota)
     }
 
     func check(_ refusal: PromptRefusal?) throws(SignInError) {
@@ -130,16 +129,4 @@ extension BackchannelAuthentication {
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
             ], origin: log.isKeyless ? .keyless : .known)
     }
-}
-
-/// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
-struct PromptQuota: Sendable {
-    /// The caller for which they count: an API key, or an address where there is none.
-    var caller: Caller
-    /// How many prompts one user may get, of all callers; nil for any number.
-    var perUser: SharedAllowance?
-    /// How many prompts the caller may cause at providers other than carriers, for all users together, besides those
-    /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
-    /// spellings of one hint would give a user many prompts.
-    var perCaller: SharedAllowance?
 }

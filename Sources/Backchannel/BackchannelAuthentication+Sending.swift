@@ -11,15 +11,15 @@ extension BackchannelAuthentication {
     ///   - send: Sends it, once.
     func ask(
         _ context: BackchannelAuthenticationContext, _ asked: BackchannelAuthenticationRecord,
-        _ prompt: BackchannelPrompt, under handle: Secret, _ log: BackchannelAuthenticationLog,
+        _ prompt: BackchannelPrompt, under handle: Secret,
         _ send: () async throws(OIDCError) -> BackchannelAuthenticationResponse
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
-        log.begin(.request)
+        context.log.begin(.request)
         let response: BackchannelAuthenticationResponse
         do throws(OIDCError) {
             response = try await send()
         } catch {
-            log.begin(.store)
+            context.log.begin(.store)
             count(error.isRefusal ? .refused : .failed)
             let refusal = SignInError.backchannelNotStarted(error)
             await giveUp(asked, refusal)
@@ -28,7 +28,7 @@ extension BackchannelAuthentication {
             throw refusal
         }
         count(.accepted)
-        log.begin(.store)
+        context.log.begin(.store)
         let id = TokenHash(sha256Of: response.requestID.exposed)
         var contradicts = false
         _ = try await change(asked) { (record, now) throws(SignInError) in

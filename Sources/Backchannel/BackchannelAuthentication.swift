@@ -1,4 +1,3 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -33,7 +32,6 @@ struct BackchannelAuthentication: Sendable {
 
     var environment: Environment { completion.environment }
     var store: SQLStore { feature.store }
-    var limits: BackchannelAuthenticationLimits { feature.settings.limits }
     var providers: Providers { environment.providers }
     var clock: WallClock { environment.clock }
     var random: RandomSource { environment.random }
@@ -52,12 +50,35 @@ struct BackchannelAuthentication: Sendable {
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         try await logged(.start, request.terms, for: caller, sentNames: request.sentNames) {
             (log) async throws(SignInError) in
-            try await begin(request, for: caller, quota, endpoint, log)
+            log.begin(.discovery)
+            let context = try await context(of: request.terms, log)
+            let send: BackchannelAuthenticationContext.Sending
+            switch (request.ofProvider, context.deliveryMode) {
+            case (nil, nil): send = try context.carrierRequest(notifiedAt: endpoint)
+            case (let (_, message)?, let mode?): send = try context.providerRequest(message, mode)
+            default: throw .internalFault
+            }
+            log.begin(.store)
+            let handle = Secret(random.token())
+            let token = NotificationToken(Secret(random.token()))
+            let now = clock.now()
+            // Stored before the request is sent, because a notification may arrive before the response.
+            let record = BackchannelAuthenticationRecord(
+                handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: request.terms,
+                notification: token.hash, polling: context.deliveryMode.map { TokenPolling($0, at: now) },
+                expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
+            let prompt = try prompt(context, quota, request.ofProvider?.user)
+            try check(
+                try await mappingStoreErrors(
+                    await store.addBackchannelAuthentication(record, for: prompt, limits: feature.settings, at: now)))
+            return try await ask(context, record, prompt, under: handle) { () async throws(OIDCError) in
+                try await send(token)
+            }
         }
     }
 
-    /// The outcome of the sign-in; nil before the user has answered. The first poll after the approval starts the session. A poll within the retry
-    /// window after that starts another one, for a client that lost the response.
+    /// The outcome of the sign-in; nil before the user has answered. The first poll after the approval starts the
+    /// session. A poll within the retry window after that starts another one, for a client that lost the response.
     ///
     /// A provider other than a carrier is asked for the outcome now, if it is time.
     ///
@@ -101,14 +122,15 @@ struct BackchannelAuthentication: Sendable {
             let prompt = try prompt(context, quota)
             try check(
                 try await mappingStoreErrors(
-                    await store.admitBackchannelRequest(of: found, for: prompt, limits: limits, at: clock.now())))
+                    await store.admitBackchannelRequest(
+                        of: found, for: prompt, limits: feature.settings, at: clock.now())))
             let token = NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
                 record.becomePending(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
-            return try await ask(context, record, prompt, under: handle, log) { () async throws(OIDCError) in
+            return try await ask(context, record, prompt, under: handle) { () async throws(OIDCError) in
                 try await send(token)
             }
         }
@@ -127,36 +149,6 @@ struct BackchannelAuthentication: Sendable {
                 record.user = nil
                 return true
             }
-        }
-    }
-
-    private func begin(
-        _ request: BackchannelAuthenticationParameters, for caller: Caller, _ quota: PromptQuota,
-        _ endpoint: EndpointURL?, _ log: BackchannelAuthenticationLog
-    ) async throws(SignInError) -> BackchannelAuthenticationStarted {
-        log.begin(.discovery)
-        let context = try await context(of: request.terms, log)
-        let send: BackchannelAuthenticationContext.Sending
-        switch (request.ofProvider, context.deliveryMode) {
-        case (nil, nil): send = try context.carrierRequest(notifiedAt: endpoint)
-        case (let (_, message)?, let mode?): send = try context.providerRequest(message, mode)
-        default: throw .internalFault
-        }
-        log.begin(.store)
-        let handle = Secret(random.token())
-        let token = NotificationToken(Secret(random.token()))
-        let now = clock.now()
-        // Stored before the request is sent, because a notification may arrive before the response.
-        let record = BackchannelAuthenticationRecord(
-            handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: request.terms,
-            notification: token.hash, polling: context.deliveryMode.map { TokenPolling($0, at: now) },
-            expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
-        let prompt = try prompt(context, quota, request.ofProvider?.user)
-        try check(
-            try await mappingStoreErrors(
-                await store.addBackchannelAuthentication(record, for: prompt, limits: limits, at: now)))
-        return try await ask(context, record, prompt, under: handle, log) { () async throws(OIDCError) in
-            try await send(token)
         }
     }
 }

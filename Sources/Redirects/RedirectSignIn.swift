@@ -1,7 +1,7 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
+import StorageModel
 
 /// Signs a user in whose browser is sent to the provider and back: for web frontends, secondary devices, and apps that
 /// use a browser session.
@@ -16,12 +16,9 @@ struct RedirectSignIn: Sendable {
 
     var environment: Environment { useCases.environment }
     var oneTimeStore: EncryptedOneTimeStore { useCases.oneTimeStore }
-    var sessionCode: OneTimeSessionCode {
-        OneTimeSessionCode(environment: environment, oneTimeStore: oneTimeStore)
-    }
 
     static func hash(_ browser: Secret) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
+        Base64URL.encode(TokenHash(sha256Of: browser.exposed).bytes)
     }
 }
 

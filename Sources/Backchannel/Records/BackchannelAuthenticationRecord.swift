@@ -89,20 +89,3 @@ enum BackchannelAuthenticationEnding: Sendable, Hashable {
     /// It was changed since it was read: nothing was stored.
     case changed
 }
-
-/// The most backchannel authentications that are stored at once.
-package struct BackchannelAuthenticationLimits: Sendable, Hashable {
-    /// Of one caller, in any phase.
-    package var perCaller = 10_000
-    /// Pending for one user, of all callers. One caller may have half of them, rounded up.
-    package var pendingPerUser = 3
-    /// Pending at one provider, of one API key, or of one address where there is no key. Well below
-    /// ``pendingPerCarrier``, so that no caller can keep out all others.
-    package var pendingPerCaller = 1_000
-    /// Pending at one provider, of all callers.
-    package var pendingPerCarrier = 10_000
-
-    /// The part of ``pendingPerUser`` that one caller may have: one caller alone cannot keep a user from signing in
-    /// elsewhere.
-    var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
-}

@@ -7,25 +7,19 @@ import StorageModel
 struct BackchannelPrompt: Sendable, Hashable {
     /// A keyed hash of the user (`LoginHint`).
     let user: TokenHash
-    /// The caller for which it counts: an API key, or an address where there is none.
-    let caller: TokenHash
-    /// How many prompts one user may get over time; nil for any number. One caller may use half of it.
-    let allowance: SharedAllowance?
-    /// How many prompts the caller may cause over time for all users together, besides those that led to a sign-in;
-    /// nil for any number.
-    var callerAllowance: SharedAllowance?
+    let quota: PromptQuota
 
     /// In which allowances it counts, and what it is refused with if one is used up.
     var allowances: [(use: AllowanceUse, refusal: (Int64) -> PromptRefusal)] {
         var found: [(use: AllowanceUse, refusal: (Int64) -> PromptRefusal)] = []
-        if let allowance {
+        if let allowance = quota.perUser {
             found += [
                 (AllowanceUse(key: userAndCaller, allowance.half), PromptRefusal.promptedTooOften),
                 (AllowanceUse(key: user, allowance), PromptRefusal.promptedTooOften),
             ]
         }
-        if let callerAllowance {
-            let use = AllowanceUse(key: Self.key(ofCaller: caller), callerAllowance)
+        if let allowance = quota.perCaller {
+            let use = AllowanceUse(key: Self.key(ofCaller: quota.caller), allowance)
             found.append((use, PromptRefusal.tooManyPromptsOfCaller))
         }
         return found
@@ -33,13 +27,25 @@ struct BackchannelPrompt: Sendable, Hashable {
 
     /// Under which the caller's part of the allowance is counted.
     private var userAndCaller: TokenHash {
-        TokenHash(sha256Of: "prompts of \(Base64URL.encode(caller.bytes)) for \(Base64URL.encode(user.bytes))")
+        TokenHash(sha256Of: "prompts of \(Base64URL.encode(quota.caller.bytes)) for \(Base64URL.encode(user.bytes))")
     }
 
     /// Under which the prompts of a caller are counted for all users together.
     static func key(ofCaller caller: TokenHash) -> TokenHash {
         TokenHash(sha256Of: "prompts of \(Base64URL.encode(caller.bytes))")
     }
+}
+
+/// Whose prompts the requests of a call count as, and how many there may be over time.
+struct PromptQuota: Sendable, Hashable {
+    /// The caller for which they count: an API key, or an address where there is none.
+    let caller: TokenHash
+    /// How many prompts one user may get, of all callers; nil for any number. One caller may use half of it.
+    var perUser: SharedAllowance?
+    /// How many prompts the caller may cause at providers other than carriers, for all users together, besides those
+    /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
+    /// spellings of one hint would give a user many prompts.
+    var perCaller: SharedAllowance?
 }
 
 /// What became of a request for a prompt.

@@ -34,7 +34,7 @@ struct BackchannelAuthenticationConformanceTests {
     private func add(
         _ record: BackchannelAuthenticationRecord,
         promptCaller: UInt8? = nil, allowance: SharedAllowance? = nil,
-        limits: BackchannelAuthenticationLimits = BackchannelAuthenticationLimits(), at time: Timestamp? = nil,
+        limits: BackchannelSettings = BackchannelSettings(), at time: Timestamp? = nil,
         to store: SQLStore
     ) async throws -> PromptRefusal? {
         try await store.addBackchannelAuthentication(
@@ -47,9 +47,10 @@ struct BackchannelAuthenticationConformanceTests {
     ) throws -> BackchannelPrompt {
         BackchannelPrompt(
             user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""),
-            caller: try promptCaller.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) }
-                ?? record.caller,
-            allowance: allowance)
+            quota: PromptQuota(
+                caller: try promptCaller.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) }
+                    ?? record.caller,
+                perUser: allowance))
     }
 
     @Test("A record is found unchanged by its handle and by its notification token", arguments: StoreKind.all)
@@ -220,7 +221,7 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("Each caller has its own limit", arguments: StoreKind.all)
     func perCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.perCaller = 2
         #expect(try await add(record(), limits: limits, to: store) == nil)
         #expect(try await add(record(), limits: limits, to: store) == nil)
@@ -236,7 +237,7 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("A user has at most the allowed number of pending requests, at whichever network", arguments: StoreKind.all)
     func perUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerUser = 1
         let hint = "+12025550123"
         var first = try record(loginHint: hint)
@@ -259,7 +260,7 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("A carrier has at most the allowed number of pending records, of all callers", arguments: StoreKind.all)
     func perCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerCarrier = 2
         var first = try record(caller: 1)
         #expect(try await add(first, limits: limits, to: store) == nil)
@@ -281,7 +282,7 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("A caller has at most its part of a carrier's pending records, also with retries", arguments: StoreKind.all)
     func perCallerAtCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerCaller = 2
         var first = try record()
         #expect(try await add(first, promptCaller: 7, limits: limits, to: store) == nil)
@@ -322,7 +323,7 @@ struct BackchannelAuthenticationConformanceTests {
             try await add(fourth, allowance: allowance, at: later, to: store) == .promptedTooOften(secondsToWait: 300))
         #expect(
             try await store.admitBackchannelRequest(
-                of: fourth, for: prompt(of: fourth, nil, allowance), limits: BackchannelAuthenticationLimits(),
+                of: fourth, for: prompt(of: fourth, nil, allowance), limits: BackchannelSettings(),
                 at: later) == .promptedTooOften(secondsToWait: 300))
         #expect(try await store.backchannelAuthentication(handle: fourth.handle, at: later) == nil)
         #expect(try await add(record(lifetime: 2_000), allowance: allowance, at: later, to: store) == nil)
@@ -339,7 +340,7 @@ struct BackchannelAuthenticationConformanceTests {
     func halfOfCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 5, seconds: 3_000)
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerUser = 100
         func add(_ caller: UInt8) async throws -> PromptRefusal? {
             try await self.add(
@@ -357,7 +358,7 @@ struct BackchannelAuthenticationConformanceTests {
     func takenBack(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 2, seconds: 3_000)
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerUser = 100
         for number in 0..<5 {
             let refused = try record(caller: 1, loginHint: "1", lifetime: 1)
@@ -389,13 +390,12 @@ struct BackchannelAuthenticationConformanceTests {
         let allowance = SharedAllowance(count: 2, seconds: 3_000)
         func prompt(_ record: BackchannelAuthenticationRecord) -> BackchannelPrompt {
             BackchannelPrompt(
-                user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""), caller: record.caller,
-                allowance: nil,
-                callerAllowance: allowance)
+                user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""),
+                quota: PromptQuota(caller: record.caller, perCaller: allowance))
         }
         func add(_ record: BackchannelAuthenticationRecord) async throws -> PromptRefusal? {
             try await store.addBackchannelAuthentication(
-                record, for: prompt(record), limits: BackchannelAuthenticationLimits(), at: now)
+                record, for: prompt(record), limits: BackchannelSettings(), at: now)
         }
         var approved = try record(caller: 1, loginHint: "jane")
         #expect(try await add(approved) == nil)
@@ -445,7 +445,7 @@ struct BackchannelAuthenticationConformanceTests {
                     try await add(
                         record(caller: caller, loginHint: "1", lifetime: 1), allowance: allowance,
                         limits: {
-                            var limits = BackchannelAuthenticationLimits()
+                            var limits = BackchannelSettings()
                             limits.pendingPerUser = 100
                             return limits
                         }(), to: store) == nil
