@@ -33,10 +33,7 @@ struct PendingRedirect: Sendable {
             case .link: [(name: "action", value: "link")]
             case .task(let id): group?.parameters(ofTask: id) ?? []
             }
-        return RedirectEnd(
-            clientType: start.clientType, redirectURI: start.redirectURI,
-            trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID, purpose: purpose,
-            result: result)
+        return RedirectEnd(start: start, correlationID: correlationID, purpose: purpose, result: result)
     }
 }
 

@@ -223,7 +223,7 @@ struct RedirectRoutes: BrowserRedirects {
             return response
         case .finished(let end):
             var response =
-                end.clientType == .popup
+                end.start.clientType == .popup
                 ? BrowserPages.popup(end, below: api.baseURL.path)
                 : .redirect(to: location(after: end))
             if case .signedIn(let signedIn) = end.result {
@@ -237,7 +237,7 @@ struct RedirectRoutes: BrowserRedirects {
     /// their own form.
     private func location(after end: RedirectEnd) -> String {
         guard case .mustRegister = end.result, let registration = api.pageRegistration, let url = api.baseURL.url,
-            end.redirectURI.hasSameBytes(as: url + SignInPage.path)
+            end.start.redirectURI.hasSameBytes(as: url + SignInPage.path)
         else { return end.location }
         return api.baseURL.path + registration.path
     }
