@@ -270,7 +270,6 @@ let package = Package(
             dependencies: [
                 "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
                 "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -398,7 +397,7 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "AccountMigration", "OpenIDConnect", "Primitives", "TestSupport",
+                "AccountMigration", "OpenIDConnect", "Primitives", "StorageModel", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),

@@ -1,5 +1,6 @@
 import Crypto
 import Primitives
+import StorageModel
 
 @testable import AccountMigration
 @testable import OpenIDConnect
@@ -63,7 +64,7 @@ enum IDTokenTarget {
         let token = try? UnverifiedPortToken(
             Secret(text), for: clientID, configuration, PortTokenRules(), now: now)
         guard let token else { return }
-        demand((1...255).contains(token.subject.utf8.count), "a port token names somebody")
+        demand((1...255).contains(token.identity.subject.utf8.count), "a port token names somebody")
         demand(token.issuedAt <= now.advanced(bySeconds: rules.clockSkewSeconds), "a port token is of the past")
     }
 }

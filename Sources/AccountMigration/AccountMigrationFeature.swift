@@ -5,22 +5,17 @@ package import SignIn
 import StorageModel
 
 /// `zenkey.port_tokens`
-package struct PortTokenSettings: FeatureSettings {
-    /// What is demanded of port tokens.
-    package var rules = PortTokenRules()
-
-    package init() {}
-
+extension PortTokenRules: FeatureSettings {
     package static let settings = [
         Setting(
-            "zenkey.port_tokens.require_type", .flag(), \PortTokenSettings.rules.requiresType,
+            "zenkey.port_tokens.require_type", .flag(), \PortTokenRules.requiresType,
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent.")
     ]
 
     package func warnings(
         in configuration: Configuration
     ) -> [(key: String, reason: String, remedy: String)] {
-        guard !rules.requiresType else { return [] }
+        guard !requiresType else { return [] }
         return [
             (
                 "zenkey.port_tokens.require_type",
@@ -34,13 +29,19 @@ package struct PortTokenSettings: FeatureSettings {
 /// Account migration (docs/accounts.md): a user who changes carriers keeps the account, if the former carrier vouches
 /// for that with a port token.
 package struct AccountMigrationFeature: Feature {
-    package let formerIdentities: FormerIdentitySource?
+    let rules: PortTokenRules
+    let store: any IdentityStore
+    let clock: WallClock
 
-    package init(_ settings: PortTokenSettings, in context: FeatureContext) {
-        self.init(settings, store: context.store, clock: context.clock)
+    package init(_ rules: PortTokenRules, in context: FeatureContext) {
+        self.init(rules, store: context.store, clock: context.clock)
     }
 
-    init(_ settings: PortTokenSettings = PortTokenSettings(), store: any IdentityStore, clock: WallClock) {
-        formerIdentities = FormerIdentities(store: store, rules: settings.rules, clock: clock).callAsFunction
+    init(_ rules: PortTokenRules = PortTokenRules(), store: any IdentityStore, clock: WallClock) {
+        self.rules = rules
+        self.store = store
+        self.clock = clock
     }
+
+    package var formerIdentities: FormerIdentitySource? { formerIdentities(of:in:) }
 }

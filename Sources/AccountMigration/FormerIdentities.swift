@@ -6,16 +6,12 @@ import StorageModel
 
 /// Account migration: a user who is unknown under one carrier may have an account under a former carrier, which vouches
 /// for that with a port token (the guides' section “Account Migration”).
-struct FormerIdentities: Sendable {
-    let store: any IdentityStore
-    let rules: PortTokenRules
-    let clock: WallClock
-
+extension AccountMigrationFeature {
     /// The user's identities at former carriers, in the order of the port tokens; none if the user is known.
     ///
     /// An invalid port token is logged and otherwise ignored. A former carrier is asked for its keys only if the token
     /// names a stored identity.
-    func callAsFunction(
+    func formerIdentities(
         of user: VerifiedSignIn, in signIn: any UserVerification
     ) async throws(SignInError) -> [PortedIdentity] {
         let relyingParty = signIn.relyingParty
@@ -24,7 +20,7 @@ struct FormerIdentities: Sendable {
         let verifier = PortTokenVerifier(relyingParty: relyingParty, rules: rules, clock: clock)
         let read = verifier.read(user.portTokens, for: signIn.client.id)
         let tokens = read.compactMap { try? $0.get() }
-        let identities = [user.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }
+        let identities = [user.identity] + tokens.map(\.identity)
         let statuses = try await mappingStoreErrors(await store.statuses(of: identities))
         let present = statuses.first ?? .unknown
         if case .live = present { return [] }
@@ -32,7 +28,7 @@ struct FormerIdentities: Sendable {
         var candidates: [UnverifiedPortToken] = []
         for (token, former) in zip(tokens, statuses.dropFirst()) {
             if let reason = Self.obstacle(to: former, becoming: present) {
-                signIn.noteIgnoredPortToken(reason, issuer: token.issuer, level: .info)
+                signIn.noteIgnoredPortToken(reason, issuer: token.identity.issuer, level: .info)
             } else {
                 candidates.append(token)
             }
@@ -43,7 +39,7 @@ struct FormerIdentities: Sendable {
             case .failure(let refusal):
                 signIn.noteIgnored(refusal)
                 return nil
-            case .success(let token): return PortedIdentity(token)
+            case .success(let former): return former
             }
         }
     }
@@ -67,13 +63,5 @@ extension UserVerification {
         var details: Logger.Metadata = ["reason": "\(reason)"]
         if let issuer { details["issuer"] = "\(issuer)" }
         note("port token ignored", details, at: level)
-    }
-}
-
-extension PortedIdentity {
-    fileprivate init?(_ token: VerifiedPortToken) {
-        guard let hash = TokenHash(token.digest) else { return nil }
-        self.init(
-            identity: Identity(issuer: token.issuer, subject: token.subject), issuedAt: token.issuedAt, token: hash)
     }
 }

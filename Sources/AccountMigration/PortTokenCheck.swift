@@ -63,34 +63,3 @@ package struct PortTokenRules: Sendable, Hashable {
     /// The defaults.
     package init() {}
 }
-
-/// What a former carrier vouches for: its user has moved to another carrier. Only this module can make one.
-///
-/// The subject is personal, so only the issuer is printed and reflected.
-struct VerifiedPortToken: Sendable, Hashable {
-    /// The former carrier.
-    let issuer: String
-    /// The former carrier's subject of the user.
-    let subject: String
-    /// When the former carrier issued the token.
-    let issuedAt: Timestamp
-    /// SHA-256 of what was signed, 32 bytes: the same for the same port token, however its signature is written.
-    let digest: [UInt8]
-
-    /// - Throws: ``PortTokenCheck/key`` or ``PortTokenCheck/signature``.
-    init(_ token: UnverifiedPortToken, keys: JSONWebKeySet) throws(PortTokenError) {
-        let context = SignatureValidationContext(token.token, keys: keys)
-        guard !context.candidates.isEmpty else { throw PortTokenError(check: .key, issuer: token.issuer) }
-        guard context.verifies else { throw PortTokenError(check: .signature, issuer: token.issuer) }
-        issuer = token.issuer
-        subject = token.subject
-        issuedAt = token.issuedAt
-        // Port tokens are signed with one of the standard algorithms, which all use SHA-256.
-        guard let digest = token.token.sha256 else {
-            throw PortTokenError(check: .algorithm, issuer: token.issuer)
-        }
-        self.digest = digest
-    }
-}
-
-extension VerifiedPortToken: Redacted { var shown: [Mirror.Child] { [("issuer", issuer)] } }

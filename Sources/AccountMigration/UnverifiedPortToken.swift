@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import StorageModel
 
 /// A port token whose signature is not checked yet: it says that a user of a former carrier has moved to another.
 ///
@@ -8,10 +9,8 @@ import Primitives
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
 struct UnverifiedPortToken: Sendable {
-    /// The former carrier.
-    let issuer: String
-    /// The former carrier's subject of the user.
-    let subject: String
+    /// The user as the former carrier knows them.
+    let identity: Identity
     let issuerURL: EndpointURL
     let issuedAt: Timestamp
     let token: SignedToken
@@ -40,9 +39,9 @@ struct UnverifiedPortToken: Sendable {
             configuration.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
         else { throw PortTokenError(check: .issuer) }
         issuerURL = url
-        issuer = url.text
+        let issuer = url.text
         guard let subject = claims["sub"]?.visibleText else { throw PortTokenError(check: .subject, issuer: issuer) }
-        self.subject = subject
+        identity = Identity(issuer: issuer, subject: subject)
         guard claims.onlyAudience?.hasSameBytes(as: clientID.text) == true else {
             throw PortTokenError(check: .audience, issuer: issuer)
         }
@@ -57,9 +56,23 @@ struct UnverifiedPortToken: Sendable {
         guard context.isNotExpiredIfStated else { throw PortTokenError(check: .expiry, issuer: issuer) }
         guard context.isValidAlready else { throw PortTokenError(check: .notBefore, issuer: issuer) }
     }
+
+    /// What the former carrier vouches for.
+    /// - Throws: ``PortTokenCheck/key`` or ``PortTokenCheck/signature``.
+    fileprivate func verified(with keys: JSONWebKeySet) throws(PortTokenError) -> PortedIdentity {
+        let context = SignatureValidationContext(token, keys: keys)
+        guard !context.candidates.isEmpty else { throw PortTokenError(check: .key, issuer: identity.issuer) }
+        guard context.verifies else { throw PortTokenError(check: .signature, issuer: identity.issuer) }
+        // Of what was signed: the same for the same port token, however its signature is written. Port tokens are
+        // signed with one of the standard algorithms, which all use SHA-256.
+        guard let digest = token.sha256.flatMap({ TokenHash($0) }) else {
+            throw PortTokenError(check: .algorithm, issuer: identity.issuer)
+        }
+        return PortedIdentity(identity: identity, issuedAt: issuedAt, token: digest)
+    }
 }
 
-extension UnverifiedPortToken: Redacted { var shown: [Mirror.Child] { [("issuer", issuer)] } }
+extension UnverifiedPortToken: Redacted { var shown: [Mirror.Child] { [("issuer", identity.issuer)] } }
 
 /// Reads and verifies the port tokens of a sign-in. With one, a former carrier vouches for a user who moved to another.
 struct PortTokenVerifier: Sendable {
@@ -83,33 +96,32 @@ struct PortTokenVerifier: Sendable {
     ///
     /// For each of at most ``PortTokenRules/maximumIssuers`` issuers, the OpenID configuration and the keys are fetched
     /// if they are not cached; the keys once more if the token's key is missing or its signature does not verify.
-    func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<VerifiedPortToken, PortTokenError>] {
+    func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<PortedIdentity, PortTokenError>] {
         var issuers: Set<String> = []
-        for token in portTokens where issuers.count < rules.maximumIssuers { issuers.insert(token.issuer) }
+        for token in portTokens where issuers.count < rules.maximumIssuers { issuers.insert(token.identity.issuer) }
         return await withTaskGroup { group in
-            for (index, token) in portTokens.enumerated() where issuers.contains(token.issuer) {
+            for (index, token) in portTokens.enumerated() where issuers.contains(token.identity.issuer) {
                 group.addTask { (index, await self.verify(token)) }
             }
             var results = portTokens.map { token in
-                Result<VerifiedPortToken, _>.failure(PortTokenError(check: .issuerCount, issuer: token.issuer))
+                Result<PortedIdentity, _>.failure(PortTokenError(check: .issuerCount, issuer: token.identity.issuer))
             }
             for await (index, result) in group { results[index] = result }
             return results
         }
     }
 
-    private func verify(_ token: UnverifiedPortToken) async -> Result<VerifiedPortToken, PortTokenError> {
+    private func verify(_ token: UnverifiedPortToken) async -> Result<PortedIdentity, PortTokenError> {
         guard let cache = try? await relyingParty.keys(of: token.issuerURL) else {
-            return .failure(PortTokenError(check: .metadata, issuer: token.issuer))
+            return .failure(PortTokenError(check: .metadata, issuer: token.identity.issuer))
         }
         guard let held = try? await cache.current() else {
-            return .failure(PortTokenError(check: .keys, issuer: token.issuer))
+            return .failure(PortTokenError(check: .keys, issuer: token.identity.issuer))
         }
         do throws(PortTokenError) {
             return .success(
-                try await cache.check(with: held, mayFetch: { [.key, .signature].contains($0.check) }) {
-                    (keys) throws(PortTokenError) in try VerifiedPortToken(token, keys: keys)
-                })
+                try await cache.check(
+                    with: held, mayFetch: { [.key, .signature].contains($0.check) }, token.verified(with:)))
         } catch {
             return .failure(error)
         }

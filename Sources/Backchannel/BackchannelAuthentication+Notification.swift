@@ -25,23 +25,19 @@ extension BackchannelAuthentication {
         _ token: Secret, at provider: String, requestID: String? = nil
     ) async throws(SignInError) -> Notifier {
         try await failures.recording { () async throws(SignInError) in
-            try await find(token, at: provider)
+            guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
+            let notification = NotificationToken(token)
+            let now = clock.now()
+            let record = try await mappingStoreErrors(
+                await store.backchannelAuthentication(notification: notification.hash, at: now))
+            guard let record, record.terms.provider == provider else { throw .notificationTokenUnknown }
+            return Notifier(record: record, token: notification)
         } failed: { _ in
             FailedOperation(
                 ofUnknownCaller: .backchannelAuthentication, requestID: requestID ?? random.token(bytes: 16),
                 at: provider, providers[provider]?.server,
                 requested: [("operation", .name("notification")), ("notification_token", .secret(token))])
         }
-    }
-
-    private func find(_ token: Secret, at provider: String) async throws(SignInError) -> Notifier {
-        guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
-        let token = NotificationToken(token)
-        let now = clock.now()
-        let record = try await mappingStoreErrors(
-            await store.backchannelAuthentication(notification: token.hash, at: now))
-        guard let record, record.terms.provider == provider else { throw .notificationTokenUnknown }
-        return Notifier(record: record, token: token)
     }
 
     /// Receives a provider's notification. Duplicates and late notifications change nothing and are not errors.
@@ -65,11 +61,18 @@ extension BackchannelAuthentication {
             guard isOfRequest, hasState else {
                 throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
             }
-            guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
+            guard record.phase(at: clock.now()) == .pending else { return }
             switch notification.outcome {
             case .ready:
                 log.begin(.store)
-                try await noteReady(notifier, notification)
+                // The next poll may ask for the tokens at once. The first notification counts.
+                try await note(notifier, notification) { (record, now) in
+                    guard record.phase(at: now) == .pending, let polling = record.polling, polling.mode == .ping,
+                        !polling.isNotified
+                    else { return false }
+                    record.polling?.notify(at: now)
+                    return true
+                }
             case .refused(let code):
                 log.begin(.store)
                 let failure = BackchannelAuthenticationFailure.carrier(sending: code)
@@ -129,35 +132,31 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Lets the next poll ask for the tokens at once. The first notification counts.
-    private func noteReady(_ notifier: Notifier, _ notification: BackchannelNotification) async throws(SignInError) {
-        let id = notification.requestHash
-        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
-            guard record.notification == notifier.token.hash,
-                record.carrierRequest == nil || record.carrierRequest == id,
-                BackchannelAuthenticationStatus(record, at: now) == .pending,
-                let polling = record.polling, polling.mode == .ping, !polling.isNotified
-            else { return false }
-            record.carrierRequest = id
-            record.polling?.notify(at: now)
+    /// Ends the wait for this request's notification, if the sign-in still waits for it.
+    private func settle(
+        _ notifier: Notifier, _ notification: BackchannelNotification,
+        _ event: BackchannelAuthenticationRecord.Phase.Event, _ change: (inout BackchannelAuthenticationRecord) -> Void
+    ) async throws(SignInError) {
+        try await note(notifier, notification) { (record, now) throws(SignInError) in
+            guard let phase = try record.phase(after: event, at: now) else { return false }
+            record.phase = phase
+            change(&record)
             return true
         }
     }
 
-    /// Ends the wait for this request's notification, if the sign-in still waits for it.
-    private func settle(
+    /// Changes the record by a notification, if it is about the latest request.
+    /// - Parameter change: As for ``change(_:by:)``.
+    private func note(
         _ notifier: Notifier, _ notification: BackchannelNotification,
-        _ event: BackchannelAuthenticationStatus.Event, _ note: (inout BackchannelAuthenticationRecord) -> Void
+        _ change: (inout BackchannelAuthenticationRecord, Timestamp) throws(SignInError) -> Bool
     ) async throws(SignInError) {
         let id = notification.requestHash
-        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
+        _ = try await self.change(notifier.record) { (record, now) throws(SignInError) in
             guard record.notification == notifier.token.hash,
-                record.carrierRequest == nil || record.carrierRequest == id,
-                case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(event)
+                record.carrierRequest == nil || record.carrierRequest == id, try change(&record, now)
             else { return false }
             record.carrierRequest = id
-            record.phase = phase
-            note(&record)
             return true
         }
     }

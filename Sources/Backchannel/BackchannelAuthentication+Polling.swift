@@ -4,14 +4,14 @@ import SignIn
 import StorageModel
 
 extension BackchannelAuthentication {
-    /// Asks a provider for the tokens of a request, once, and signs its user in if it has them.
+    /// Asks a provider for the tokens of a request, once, and signs its user in if it has them; nil if it has none yet.
     ///
     /// At most one poll of a request is under way, at whatever instance: who stores the claim on the record polls. If
     /// an instance ends meanwhile, its claim ends by time.
     func fetchTokens(
         of found: BackchannelAuthenticationRecord, _ handle: Secret, for caller: Caller,
         givingBackTo allowance: SharedAllowance?
-    ) async throws(SignInError) -> BackchannelAuthenticationProgress {
+    ) async throws(SignInError) -> SignInOutcome? {
         try await logged(.poll, found.terms, for: caller) { (log) async throws(SignInError) in
             log.begin(.discovery)
             let context: BackchannelAuthenticationContext
@@ -28,7 +28,7 @@ extension BackchannelAuthentication {
                 throw .cannotVerifyTokens.explained(by: error)
             }
             log.begin(.store)
-            guard let claimed = try await claim(found, context) else { return log.quietly(.pending) }
+            guard let claimed = try await claim(found, context) else { return nil }
             guard let polling = claimed.polling, let request = polling.request(openedBy: handle) else {
                 throw .internalFault
             }
@@ -43,7 +43,7 @@ extension BackchannelAuthentication {
                 guard error.endsRequest else {
                     try await release(claimed, .failed)
                     log.write(pollFailure: SignInError(error))
-                    return log.quietly(.pending)
+                    return nil
                 }
                 throw try await fail(claimed, .poll(error), log).explained(by: error)
             }
@@ -52,10 +52,9 @@ extension BackchannelAuthentication {
             case .pending: try await release(claimed, .pending)
             case .slowDown: try await release(claimed, .slowDown)
             case .tokens(let tokens):
-                return .ended(
-                    try await end(claimed, with: tokens, for: request, context, givingBackTo: allowance, log))
+                return try await end(claimed, with: tokens, for: request, context, givingBackTo: allowance, log)
             }
-            return log.quietly(.pending)
+            return nil
         }
     }
 
@@ -65,7 +64,7 @@ extension BackchannelAuthentication {
         _ context: BackchannelAuthenticationContext, givingBackTo allowance: SharedAllowance?,
         _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
-        log.become(.end)
+        log.step = .end
         let verified: VerifiedSignIn
         do throws(OIDCError) {
             guard let idToken = tokens.idToken else { throw OIDCError.failed(.format) }
@@ -78,9 +77,7 @@ extension BackchannelAuthentication {
             _ = try await fail(claimed, failure, log)
             throw SignInError(error, codeWasPosted: true, advice: "Start a new sign-in.")
         }
-        let outcome = try await end(claimed, approvedBy: verified, givingBackTo: allowance, log)
-        log.outcome = outcome
-        return outcome
+        return try await end(claimed, approvedBy: verified, givingBackTo: allowance, log)
     }
 
     /// Claims the poll that is due; nil if it is not, or no more.
@@ -91,8 +88,7 @@ extension BackchannelAuthentication {
         var isClaimed = false
         let record = try await change(found) { (record, now) throws(SignInError) in
             isClaimed = false
-            guard BackchannelAuthenticationStatus(record, at: now) == .pending, record.polling?.isDue(at: now) ?? false
-            else { return false }
+            guard record.phase(at: now) == .pending, record.polling?.isDue(at: now) ?? false else { return false }
             record.polling?.begin(at: now, seconds: seconds)
             isClaimed = true
             return true
@@ -119,10 +115,9 @@ extension BackchannelAuthentication {
         _ claimed: BackchannelAuthenticationRecord, _ failure: BackchannelAuthenticationFailure,
         _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInError {
-        log.become(.end)
+        log.step = .end
         _ = try await change(claimed) { (record, now) throws(SignInError) in
-            guard record.notification == claimed.notification,
-                case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(.refusal)
+            guard record.notification == claimed.notification, let phase = try record.phase(after: .refusal, at: now)
             else { return false }
             record.phase = phase
             record.failure = failure
@@ -177,15 +172,18 @@ extension BackchannelAuthentication {
                     ended(record, at: clock.now()), with: signInRecord, givingBackTo: counted))
             switch ending {
             case .signedIn(let signedIn):
-                if signedIn.wasMoved { log.movedAccount() }
-                return .signedIn(completion.end(started, by: signedIn, correlationID, isRepeated: !isFirst))
+                log.hasMoved = signedIn.wasMoved
+                log.outcome = .signedIn(
+                    completion.end(started, by: signedIn, correlationID, isRepeated: !isFirst))
             case .unknownUser:
                 try await completion.store.refuseIfMoved(identity)
                 guard completion.mustRegister else { throw .backchannelUnknown }
-                return .mustRegister(try await completion.offer(to: user, of: provider, for: clientID, correlationID))
+                log.outcome = .mustRegister(
+                    try await completion.offer(to: user, of: provider, for: clientID, correlationID))
             case .sessionEnded: throw .backchannelSignedOutSince
             case .changed: record = try await self.record(of: record.handle)
             }
+            if let outcome = log.outcome { return outcome }
         }
         throw .backchannelContended
     }
@@ -195,7 +193,7 @@ extension BackchannelAuthentication {
         _ record: BackchannelAuthenticationRecord, at now: Timestamp
     ) -> BackchannelAuthenticationRecord {
         var ended = record
-        if record.phase == .approved { ended.removedAt = now.advanced(bySeconds: retryWindow) }
+        if record.phase == .approved { ended.removedAt = now.advanced(bySeconds: feature.retryWindow) }
         ended.phase = .done
         ended.user?.portedFrom = []
         ended.polling?.sealedRequest = nil

@@ -1,4 +1,3 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -6,24 +5,28 @@ import StorageModel
 
 /// The records of sign-ins: found for their callers, changed without losing another request's change, and logged.
 extension BackchannelAuthentication {
-    /// - Parameter user: The hash of the user under the key.
+    /// - Parameter user: Of a provider other than a carrier.
     func prompt(
-        _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, user: (SymmetricKey) -> TokenHash
+        _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, _ user: UserHint? = nil
     ) throws(SignInError) -> BackchannelPrompt {
         guard let key = context.target.provider.userKey else { throw .clientHasNoKey }
+        let issuer = context.provider.issuer
+        let hash =
+            context.terms.carrier?.loginHint.hash(with: key, at: issuer) ?? user?.hash(with: key, at: issuer)
+        guard let hash else { throw .internalFault }
+        var quota = quota
         // A carrier's hints are numbers, of which all spellings are one user.
-        return BackchannelPrompt(
-            user: user(key), caller: quota.caller.hash, allowance: quota.perUser,
-            callerAllowance: context.deliveryMode == nil ? nil : quota.perCaller)
+        if context.deliveryMode == nil { quota.perCaller = nil }
+        return BackchannelPrompt(user: hash, quota: quota)
     }
 
-    func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {
-        guard let refusal = admission.refusal else { return }
+    func check(_ refusal: PromptRefusal?) throws(SignInError) {
+        guard let refusal else { return }
         count(refusal.outcome)
         throw refusal.error
     }
 
-    func count(_ outcome: PromptOutcome) { prompts.note { $0[outcome, default: 0] += 1 } }
+    func count(_ outcome: PromptOutcome) { feature.prompts.note { $0[outcome, default: 0] += 1 } }
 
     /// How long a record waits for the provider's response to its request.
     func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
@@ -40,22 +43,8 @@ extension BackchannelAuthentication {
     }
 
     func checkRetry(of record: BackchannelAuthenticationRecord, at now: Timestamp) throws(SignInError) {
-        if case .refused(let status) = BackchannelAuthenticationStatus(record, at: now).after(.retry) {
-            throw status == .cancelled ? .backchannelCancelled : .backchannelCompleted
-        }
+        _ = try record.phase(after: .retry, at: now)
         guard record.attempt < Self.maximumRequests else { throw .backchannelTriedTooOften }
-    }
-
-    func refusal(_ status: BackchannelAuthenticationStatus, _ record: BackchannelAuthenticationRecord)
-        -> SignInError
-    {
-        switch status {
-        case .failed:
-            (record.failure ?? .unknown).error
-        case .cancelled: .backchannelCancelled
-        case .expired: .backchannelExpired
-        case .pending, .approved, .done: .backchannelCompleted
-        }
     }
 
     /// Changes a record, and starts again from its latest state if another request changed it meanwhile.
@@ -140,31 +129,4 @@ extension BackchannelAuthentication {
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
             ], origin: log.isKeyless ? .keyless : .known)
     }
-}
-
-/// What became of a request for a prompt.
-enum PromptOutcome: String, Sendable, CaseIterable {
-    /// The provider prompts the user.
-    case accepted
-    case refused
-    /// It was not sent, or its response cannot be used.
-    case failed
-    /// It was not sent: the user has enough pending requests, or was prompted too often.
-    case userLimit = "user_limit"
-    /// It was not sent: the caller has too many requests under way, or had too many prompts in vain.
-    case callerLimit = "caller_limit"
-    /// It was not sent: the provider has too many pending requests.
-    case carrierLimit = "carrier_limit"
-}
-
-/// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
-struct PromptQuota: Sendable {
-    /// The caller for which they count: an API key, or an address where there is none.
-    var caller: Caller
-    /// How many prompts one user may get, of all callers; nil for any number.
-    var perUser: SharedAllowance?
-    /// How many prompts the caller may cause at providers other than carriers, for all users together, besides those
-    /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
-    /// spellings of one hint would give a user many prompts.
-    var perCaller: SharedAllowance?
 }

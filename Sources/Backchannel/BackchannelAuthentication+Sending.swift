@@ -5,75 +5,34 @@ import StorageModel
 
 /// What carriers and other providers are sent.
 extension BackchannelAuthentication {
-    /// A request in the protocol of its provider, besides what its record has.
-    enum AuthenticationRequest {
-        /// To a carrier.
-        case carrier(
-            BackchannelAuthenticationParameters.CarrierRequest, key: ClientKey, notificationEndpoint: EndpointURL)
-        /// To another provider, which has the notification endpoint in the client's registration.
-        case provider(BackchannelAuthenticationRequest, BackchannelTokenDeliveryMode)
-
-        var deliveryMode: BackchannelTokenDeliveryMode? {
-            guard case .provider(_, let mode) = self else { return nil }
-            return mode
-        }
-    }
-
-    /// Checks that a request can be sent to a provider other than a carrier, before it counts.
-    func authenticationRequest(
-        _ request: BackchannelAuthenticationParameters.ProviderRequest, to context: BackchannelAuthenticationContext,
-        _ mode: BackchannelTokenDeliveryMode
-    ) throws(SignInError) -> AuthenticationRequest {
-        let metadata: BackchannelAuthenticationMetadata
-        do throws(OIDCError) {
-            metadata = try context.provider.metadataForBackchannelAuthentication()
-        } catch {
-            throw SignInError.carrierCannotStart.explained(by: error)
-        }
-        guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
-        guard request.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
-        let needsMessage = context.target.provider.openID?.requiresBindingMessage ?? false
-        guard request.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
-        var message = BackchannelAuthenticationRequest(scopes: context.demand.scopes, hint: request.user.hint)
-        message.bindingMessage = request.bindingMessage
-        message.acrValues = context.demand.acrValues
-        message.requestedExpiry = request.requestedExpiry
-        message.userCode = request.userCode
-        return .provider(message, mode)
-    }
-
-    /// The latest request of a record, not yet sent.
-    struct NewRequest {
-        let record: BackchannelAuthenticationRecord
-        let prompt: BackchannelPrompt
-        let token: NotificationToken
-        let handle: Secret
-        let message: AuthenticationRequest
-    }
-
     /// Sends a request, and records the id that the provider gives it.
+    /// - Parameters:
+    ///   - record: As it is stored, with the latest request, which is not yet sent.
+    ///   - send: Sends it, once.
     func ask(
-        _ context: BackchannelAuthenticationContext, _ request: NewRequest, _ log: BackchannelAuthenticationLog
+        _ context: BackchannelAuthenticationContext, _ asked: BackchannelAuthenticationRecord,
+        _ prompt: BackchannelPrompt, under handle: Secret,
+        _ send: () async throws(OIDCError) -> BackchannelAuthenticationResponse
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
-        log.begin(.request)
+        context.log.begin(.request)
         let response: BackchannelAuthenticationResponse
         do throws(OIDCError) {
-            response = try await context.send(request.message, request.token)
+            response = try await send()
         } catch {
-            log.begin(.store)
+            context.log.begin(.store)
             count(error.isRefusal ? .refused : .failed)
             let refusal = SignInError.backchannelNotStarted(error)
-            await giveUp(request, refusal)
+            await giveUp(asked, refusal)
             // If the store fails here, the prompt still counts. That only makes the limit stricter.
-            if error.showsNoPrompt { try? await store.takeBack(request.prompt) }
+            if error.showsNoPrompt { try? await store.takeBack(prompt) }
             throw refusal
         }
         count(.accepted)
-        log.begin(.store)
+        context.log.begin(.store)
         let id = TokenHash(sha256Of: response.requestID.exposed)
         var contradicts = false
-        _ = try await change(request.record) { (record, now) throws(SignInError) in
-            guard record.notification == request.token.hash else { return false }
+        _ = try await change(asked) { (record, now) throws(SignInError) in
+            guard record.notification == asked.notification else { return false }
             // The notification came before the response.
             if let known = record.carrierRequest, known != id {
                 contradicts = true
@@ -83,7 +42,7 @@ extension BackchannelAuthentication {
                 return true
             }
             record.carrierRequest = id
-            record.polling?.accept(response, underHandle: request.handle, at: now)
+            record.polling?.accept(response, underHandle: handle, at: now)
             if record.phase == .pending { record.expiresAt = now.advanced(bySeconds: response.expiresIn) }
             record.removedAt = max(
                 record.removedAt,
@@ -92,15 +51,15 @@ extension BackchannelAuthentication {
         }
         if contradicts { throw BackchannelAuthenticationFailure.contradiction.error }
         return BackchannelAuthenticationStarted(
-            handle: request.handle, expiresIn: response.expiresIn,
-            interval: request.message.deliveryMode.map { _ in response.interval }, correlationID: context.correlationID)
+            handle: handle, expiresIn: response.expiresIn, interval: asked.polling.map { _ in response.interval },
+            correlationID: context.correlationID)
     }
 
     /// Records that a request failed. The record of a first request is removed, because its client never learns the
     /// handle. If the store fails, the record expires within a minute.
-    private func giveUp(_ request: NewRequest, _ error: SignInError) async {
-        _ = try? await change(request.record) { (record, now) throws(SignInError) in
-            guard record.notification == request.token.hash else { return false }
+    private func giveUp(_ asked: BackchannelAuthenticationRecord, _ error: SignInError) async {
+        _ = try? await change(asked) { (record, now) throws(SignInError) in
+            guard record.notification == asked.notification else { return false }
             record.phase = .failed
             record.failure = .request(error)
             record.user = nil
@@ -114,23 +73,16 @@ extension BackchannelAuthentication {
 }
 
 extension BackchannelAuthenticationContext {
+    /// Sends a request that was checked, once. The token is for the provider's notification.
+    typealias Sending = (NotificationToken) async throws(OIDCError) -> BackchannelAuthenticationResponse
+
     /// Checks that a request can be sent to a carrier, before it counts.
-    func carrierRequest(
-        notifiedAt endpoint: EndpointURL?
-    ) throws(SignInError) -> BackchannelAuthentication.AuthenticationRequest {
+    func carrierRequest(notifiedAt endpoint: EndpointURL?) throws(SignInError) -> Sending {
         guard let carrier = terms.carrier else { throw .internalFault }
         guard let key = client.rules.signingKey else { throw .clientHasNoKey }
         guard let endpoint else { throw .addressUnknown }
         guard provider.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
-        return .carrier(carrier, key: key, notificationEndpoint: endpoint)
-    }
-
-    /// Sends a request, once.
-    func send(
-        _ message: BackchannelAuthentication.AuthenticationRequest, _ token: NotificationToken
-    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        switch message {
-        case .carrier(let carrier, let key, let endpoint):
+        return { (token) async throws(OIDCError) in
             var request = ServerInitiatedAuthorizationRequest(
                 clientID: client.id, redirectURI: carrier.redirectURI, loginHint: carrier.loginHint.text,
                 scopes: demand.scopes,
@@ -141,7 +93,26 @@ extension BackchannelAuthenticationContext {
             request.prompt = demand.prompt
             request.options = carrier.options
             return try await relyingParty.start(request, signedWith: key, provider: provider)
-        case .provider(var request, let mode):
+        }
+    }
+
+    /// Checks that a request can be sent to a provider other than a carrier, before it counts. The provider has the
+    /// notification endpoint in the client's registration.
+    func providerRequest(
+        _ message: BackchannelAuthenticationRequest, _ mode: BackchannelTokenDeliveryMode
+    ) throws(SignInError) -> Sending {
+        let metadata: BackchannelAuthenticationMetadata
+        do throws(OIDCError) {
+            metadata = try provider.metadataForBackchannelAuthentication()
+        } catch {
+            throw SignInError.carrierCannotStart.explained(by: error)
+        }
+        guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
+        guard message.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
+        let needsMessage = target.provider.openID?.requiresBindingMessage ?? false
+        guard message.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
+        return { (token) async throws(OIDCError) in
+            var request = message
             if mode == .ping { request.notificationToken = token.text }
             return try await relyingParty.authenticate(
                 request, client: client.credentials, signedWith: client.rules.signingKey, provider: provider,

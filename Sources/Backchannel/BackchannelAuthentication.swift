@@ -1,4 +1,3 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -13,22 +12,16 @@ import StorageModel
 /// // A carrier asks the user, and posts the outcome to the notification endpoint: `receive`. At another provider,
 /// // `poll` asks the token endpoint when it is time.
 /// switch try await backchannelAuthentication.poll(started.handle, at: provider, for: caller, givingBackTo: nil) {
-/// case .pending: …
-/// case .ended(let outcome): …
+/// case nil: … // The user has not answered.
+/// case let outcome?: …
 /// }
 /// ```
 struct BackchannelAuthentication: Sendable {
     /// The path of the notification endpoint, where carriers post the outcome.
     static let notificationPath = "/auth/zenkey-async-signin/notification"
 
-    let environment: Environment
-    let store: SQLStore
+    let feature: BackchannelFeature
     let completion: SignInCompletion
-    let limits: BackchannelAuthenticationLimits
-    /// How long a client may fetch the outcome again, in seconds.
-    let retryWindow: Int64
-    let pace: PollPace
-    let prompts: Counts<[PromptOutcome: UInt64]>
 
     /// The most requests to a provider for one handle. Each one asks the user on their phone.
     static let maximumRequests: Int64 = 4
@@ -37,6 +30,8 @@ struct BackchannelAuthentication: Sendable {
     /// How long the outcome of an expired or failed one is kept, in seconds.
     static let retention: Int64 = 600
 
+    var environment: Environment { completion.environment }
+    var store: SQLStore { feature.store }
     var providers: Providers { environment.providers }
     var clock: WallClock { environment.clock }
     var random: RandomSource { environment.random }
@@ -53,19 +48,37 @@ struct BackchannelAuthentication: Sendable {
         _ request: BackchannelAuthenticationParameters, for caller: Caller,
         within quota: PromptQuota, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
-        let correlationID = request.correlationID ?? .random(from: random)
-        var terms = BackchannelAuthenticationRecord.Terms(
-            provider: request.provider, clientID: request.clientID, demand: request.demand,
-            correlationID: correlationID)
-        if case .carrier(let carrier) = request.request { terms.carrier = carrier }
-        return try await logged(.start, terms, for: caller, sentNames: request.sentNames) {
+        try await logged(.start, request.terms, for: caller, sentNames: request.sentNames) {
             (log) async throws(SignInError) in
-            try await begin(terms, request.request, for: caller, quota, endpoint, log)
+            log.begin(.discovery)
+            let context = try await context(of: request.terms, log)
+            let send: BackchannelAuthenticationContext.Sending
+            switch (request.ofProvider, context.deliveryMode) {
+            case (nil, nil): send = try context.carrierRequest(notifiedAt: endpoint)
+            case (let (_, message)?, let mode?): send = try context.providerRequest(message, mode)
+            default: throw .internalFault
+            }
+            log.begin(.store)
+            let handle = Secret(random.token())
+            let token = NotificationToken(Secret(random.token()))
+            let now = clock.now()
+            // Stored before the request is sent, because a notification may arrive before the response.
+            let record = BackchannelAuthenticationRecord(
+                handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: request.terms,
+                notification: token.hash, polling: context.deliveryMode.map { TokenPolling($0, at: now) },
+                expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
+            let prompt = try prompt(context, quota, request.ofProvider?.user)
+            try check(
+                try await mappingStoreErrors(
+                    await store.addBackchannelAuthentication(record, for: prompt, limits: feature.settings, at: now)))
+            return try await ask(context, record, prompt, under: handle) { () async throws(OIDCError) in
+                try await send(token)
+            }
         }
     }
 
-    /// The status of the sign-in. The first poll after the user's approval starts the session. A poll within the retry
-    /// window after that starts another one, for a client that lost the response.
+    /// The outcome of the sign-in; nil before the user has answered. The first poll after the approval starts the
+    /// session. A poll within the retry window after that starts another one, for a client that lost the response.
     ///
     /// A provider other than a carrier is asked for the outcome now, if it is time.
     ///
@@ -75,22 +88,18 @@ struct BackchannelAuthentication: Sendable {
     ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
     func poll(
         _ handle: Secret, at provider: String, for caller: Caller, givingBackTo allowance: SharedAllowance?
-    ) async throws(SignInError) -> BackchannelAuthenticationProgress {
+    ) async throws(SignInError) -> SignInOutcome? {
         let found = try await find(handle, provider, caller)
-        guard pace.admits(found.handle) else { throw .polledTooSoon }
+        guard feature.pace.admits(found.handle) else { throw .polledTooSoon }
         let now = clock.now()
-        let step = BackchannelAuthenticationStatus(found, at: now).after(.poll)
-        if step == .stays, found.phase == .pending {
-            guard found.polling?.isDue(at: now) ?? false else { return .pending }
+        if found.phase(at: now) == .pending {
+            guard found.polling?.isDue(at: now) ?? false else { return nil }
             return try await fetchTokens(of: found, handle, for: caller, givingBackTo: allowance)
         }
-        let outcome = try await logged(.end, found.terms, for: caller) { (log) async throws(SignInError) in
-            if case .refused(let status) = step { throw refusal(status, found) }
-            let outcome = try await end(found, givingBackTo: allowance, log)
-            log.outcome = outcome
-            return outcome
+        return try await logged(.end, found.terms, for: caller) { (log) async throws(SignInError) in
+            _ = try found.phase(after: .poll, at: now)
+            return try await end(found, givingBackTo: allowance, log)
         }
-        return .ended(outcome)
     }
 
     /// Asks the carrier again, under the same handle. Notifications of an earlier request no longer count. A provider
@@ -104,25 +113,26 @@ struct BackchannelAuthentication: Sendable {
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let found = try await find(handle, provider, caller)
         return try await logged(.retry, found.terms, for: caller) { (log) async throws(SignInError) in
-            guard found.polling == nil, let carrier = found.terms.carrier else { throw .backchannelNotRepeated }
+            guard found.polling == nil, found.terms.carrier != nil else { throw .backchannelNotRepeated }
             try checkRetry(of: found, at: clock.now())
             log.begin(.discovery)
             let context = try await context(of: found.terms, log)
-            let message = try context.carrierRequest(notifiedAt: endpoint)
+            let send = try context.carrierRequest(notifiedAt: endpoint)
             log.begin(.store)
-            let prompt = try prompt(context, quota) { carrier.loginHint.hash(with: $0, at: context.provider.issuer) }
+            let prompt = try prompt(context, quota)
             try check(
                 try await mappingStoreErrors(
-                    await store.admitBackchannelRequest(of: found, for: prompt, limits: limits, at: clock.now())))
+                    await store.admitBackchannelRequest(
+                        of: found, for: prompt, limits: feature.settings, at: clock.now())))
             let token = NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
                 record.becomePending(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
-            return try await ask(
-                context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, message: message),
-                log)
+            return try await ask(context, record, prompt, under: handle) { () async throws(OIDCError) in
+                try await send(token)
+            }
         }
     }
 
@@ -134,47 +144,33 @@ struct BackchannelAuthentication: Sendable {
         try await logged(.cancel, found.terms, for: caller) { (log) async throws(SignInError) in
             log.begin(.store)
             _ = try await change(found) { (record, now) throws(SignInError) in
-                switch BackchannelAuthenticationStatus(record, at: now).after(.cancellation) {
-                case .becomes(let phase):
-                    record.phase = phase
-                    record.user = nil
-                    return true
-                case .stays: return false
-                case .refused: throw .backchannelCompleted
-                }
+                guard let phase = try record.phase(after: .cancellation, at: now) else { return false }
+                record.phase = phase
+                record.user = nil
+                return true
             }
         }
     }
+}
 
-    private func begin(
-        _ terms: BackchannelAuthenticationRecord.Terms, _ request: BackchannelAuthenticationParameters.Request,
-        for caller: Caller, _ quota: PromptQuota, _ endpoint: EndpointURL?, _ log: BackchannelAuthenticationLog
-    ) async throws(SignInError) -> BackchannelAuthenticationStarted {
-        log.begin(.discovery)
-        let context = try await context(of: terms, log)
-        let message: AuthenticationRequest
-        switch (request, context.deliveryMode) {
-        case (.carrier, nil): message = try context.carrierRequest(notifiedAt: endpoint)
-        case (.provider(let request), let mode?): message = try authenticationRequest(request, to: context, mode)
-        default: throw .internalFault
-        }
-        log.begin(.store)
-        let handle = Secret(random.token())
-        let token = NotificationToken(Secret(random.token()))
-        let now = clock.now()
-        // Stored before the request is sent, because a notification may arrive before the response.
-        var record = BackchannelAuthenticationRecord(
-            handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
-            notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
-        record.polling = message.deliveryMode.map { TokenPolling($0, at: now) }
-        let prompt = try prompt(context, quota) { request.user(with: $0, at: context.provider.issuer) }
-        let added = record
-        try check(
-            try await mappingStoreErrors(
-                await store.addBackchannelAuthentication(added, for: prompt, limits: limits, at: now)))
-        return try await ask(
-            context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, message: message), log)
-    }
+/// A sign-in that a client wants this server to start, without a browser.
+struct BackchannelAuthenticationParameters: Sendable {
+    let terms: BackchannelAuthenticationRecord.Terms
+    /// Whom a provider other than a carrier is asked about, and how (CIBA Core section 7.1); nil for a carrier.
+    var ofProvider: (user: UserHint, message: BackchannelAuthenticationRequest)?
+    /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
+    let sentNames: [String: String]
+}
+
+/// A backchannel authentication that a provider has accepted.
+struct BackchannelAuthenticationStarted: Sendable {
+    /// Identifies the sign-in for the client that started it (`auth_req_id`).
+    let handle: Secret
+    /// Seconds within which the user may approve.
+    let expiresIn: Int64
+    /// Seconds between two polls that can bring something new; nil if the outcome may come at any moment.
+    let interval: Int64?
+    let correlationID: CorrelationID
 }
 
 extension BackchannelAuthenticationRecord {
@@ -190,15 +186,5 @@ extension BackchannelAuthenticationRecord {
         user = nil
         expiresAt = end
         removedAt = max(removedAt, end)
-    }
-}
-
-extension BackchannelAuthenticationParameters.Request {
-    /// The hash under which the user is counted.
-    fileprivate func user(with key: SymmetricKey, at issuer: String) -> TokenHash {
-        switch self {
-        case .carrier(let request): request.loginHint.hash(with: key, at: issuer)
-        case .provider(let request): request.user.hash(with: key, at: issuer)
-        }
     }
 }

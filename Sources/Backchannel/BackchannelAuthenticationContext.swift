@@ -83,13 +83,14 @@ final class BackchannelAuthenticationLog {
     }
 
     private let environment: Environment
-    private(set) var step: Step
     private let terms: BackchannelAuthenticationRecord.Terms
     /// Whether the caller has no API key. The refusals of others all have lines.
     let isKeyless: Bool
+    /// A poll that brings the outcome turns out to be the end.
+    var step: Step
     private(set) var times = StepTimes()
-    private var metadata: Logger.Metadata
-    private var isQuiet = false
+    /// Whether the sign-in has moved an account from another carrier.
+    var hasMoved = false
     /// What the observer of failures gets of the notification, if there is one.
     var notification: [FailedOperation.Member] = []
     /// The outcome of the whole sign-in, once it has ended.
@@ -102,21 +103,10 @@ final class BackchannelAuthenticationLog {
         self.step = step
         self.terms = terms
         self.isKeyless = isKeyless
-        metadata = [
-            "step": "\(step.rawValue)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
-        ]
-        if let network = terms.network {
-            metadata["mccmnc"] = "\(network)"
-        } else {
-            metadata["provider"] = "\(terms.provider)"
-        }
     }
 
     /// Starts the time of a step, and ends the step before.
     func begin(_ step: SignInReport.Step) { times.begin(step) }
-
-    /// The sign-in has moved an account from another carrier.
-    func movedAccount() { metadata["moved"] = "true" }
 
     /// Writes a line of its own, at once.
     func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
@@ -134,18 +124,6 @@ final class BackchannelAuthenticationLog {
         }
     }
 
-    /// The step turns out to be another one.
-    func become(_ other: Step) {
-        step = other
-        metadata["step"] = "\(other.rawValue)"
-    }
-
-    /// A value of a step that has changed nothing, and gets no line.
-    func quietly<Value>(_ value: Value) -> Value {
-        isQuiet = true
-        return value
-    }
-
     /// Logs a poll without a usable response, at once. The sign-in goes on.
     func write(pollFailure error: SignInError) {
         var metadata = metadata
@@ -155,9 +133,11 @@ final class BackchannelAuthenticationLog {
     }
 
     func writeSuccess() {
-        guard !isQuiet else { return }
+        // A poll that brought nothing has changed nothing.
+        guard step != .poll else { return }
         let nanoseconds = times.end()
         if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
+        var metadata = metadata
         metadata["outcome"] = "ok"
         times.write(to: &metadata, all: nanoseconds)
         environment.logger.info("\(SignInReport.Kind.backchannelAuthentication.event)", metadata: metadata)
@@ -167,13 +147,14 @@ final class BackchannelAuthenticationLog {
         let nanoseconds = times.end()
         // The sign-in has failed then.
         if step == .start || step == .end { report(SignInReport.Outcome(error), error, nanoseconds) }
+        var metadata = metadata
         error.write(to: &metadata, failedAt: times.last)
         times.write(to: &metadata, all: nanoseconds)
         let message: Logger.Message = "\(SignInReport.Kind.backchannelAuthentication.event) refused"
         let logger = environment.logger
         guard isKeyless else { return logger.log(level: error.fault.logLevel, message, metadata: metadata) }
         let kind = "\(message) \(terms.provider) \(error.code.rawValue) \(times.last?.rawValue ?? "")"
-        environment.refusals.log(error.fault.logLevel, message, of: kind, to: logger) { [metadata] in metadata }
+        environment.refusals.log(error.fault.logLevel, message, of: kind, to: logger) { metadata }
     }
 
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
@@ -183,5 +164,18 @@ final class BackchannelAuthenticationLog {
             // A sign-in that ends was started, so that discovery knows its network.
             network: step == .end ? terms.network : nil, outcome, error, times, nanoseconds)
         for observer in environment.observers { observer(report) }
+    }
+
+    private var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "step": "\(step.rawValue)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
+        ]
+        if let network = terms.network {
+            metadata["mccmnc"] = "\(network)"
+        } else {
+            metadata["provider"] = "\(terms.provider)"
+        }
+        if hasMoved { metadata["moved"] = "true" }
+        return metadata
     }
 }

@@ -9,7 +9,17 @@ import Storage
 
 /// `backchannel_authentication`, and `compat.async302`.
 package struct BackchannelSettings: FeatureSettings {
-    var limits = BackchannelAuthenticationLimits()
+    // The most backchannel authentications that are stored at once.
+
+    /// Of one caller, in any phase.
+    package var perCaller = 10_000
+    /// Pending for one user, of all callers. One caller may have half of them, rounded up.
+    package var pendingPerUser = 3
+    /// Pending at one provider, of one API key, or of one address where there is no key. Well below
+    /// ``pendingPerCarrier``, so that no caller can keep out all others.
+    package var pendingPerCaller = 1_000
+    /// Pending at one provider, of all callers.
+    package var pendingPerCarrier = 10_000
     /// The outcome of a backchannel authentication gets 302 (without `Location`) instead of 200, as the published
     /// example API has it.
     var async302 = false
@@ -22,19 +32,23 @@ package struct BackchannelSettings: FeatureSettings {
             "Answers the outcome of a backchannel authentication with 302 instead of 200, as the published example "
                 + "does."),
         Setting(
-            "backchannel_authentication.pending_per_user", .integer(1...100), \.limits.pendingPerUser,
+            "backchannel_authentication.pending_per_user", .integer(1...100), \.pendingPerUser,
             "The most backchannel requests pending for one user; one caller may have half of them, rounded up."),
         Setting(
-            "backchannel_authentication.pending_per_caller", .integer(1...1_000_000), \.limits.pendingPerCaller,
+            "backchannel_authentication.pending_per_caller", .integer(1...1_000_000), \.pendingPerCaller,
             "The most pending at one provider for one API key, or one address without a key: at most half of "
                 + "pending_per_carrier."),
         Setting(
-            "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000), \.limits.pendingPerCarrier,
+            "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000), \.pendingPerCarrier,
             "The most pending at one provider."),
     ]
 
+    /// The part of ``pendingPerUser`` that one caller may have: one caller alone cannot keep a user from signing in
+    /// elsewhere.
+    var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
+
     package var contradictions: [(key: String, reason: String, remedy: String)] {
-        guard limits.pendingPerCaller > limits.pendingPerCarrier / 2 else { return [] }
+        guard pendingPerCaller > pendingPerCarrier / 2 else { return [] }
         return [
             (
                 "backchannel_authentication.pending_per_caller",
@@ -67,16 +81,14 @@ package struct BackchannelFeature: Feature {
         pace = PollPace(uptime: uptime)
     }
 
-    package static let startPaths = [BackchannelRoutes.carriersPath, BackchannelRoutes.path]
+    package static let startPaths = [BackchannelAuthentication.carriersPath, BackchannelAuthentication.path]
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        BackchannelRoutes(api, self).add(to: &router)
+        backchannelAuthentication(beside: api.useCases).addRoutes(to: &router, of: api)
     }
 
     func backchannelAuthentication(beside useCases: UseCases) -> BackchannelAuthentication {
-        BackchannelAuthentication(
-            environment: useCases.environment, store: store, completion: useCases.completion, limits: settings.limits,
-            retryWindow: retryWindow, pace: pace, prompts: prompts)
+        BackchannelAuthentication(feature: self, completion: useCases.completion)
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {

@@ -136,39 +136,3 @@ extension SignInError {
         }
     }
 }
-
-extension BackchannelAuthenticationAdmission {
-    /// Why a request may not be sent, for the client and for the metric; nil if it may be sent.
-    var refusal: (error: SignInError, outcome: PromptOutcome)? {
-        func refused(_ problem: String, _ seconds: Int64, _ outcome: PromptOutcome) -> (SignInError, PromptOutcome) {
-            (SignInError(.rateLimited, .serverError, problem, retryAfter: seconds), outcome)
-        }
-        return switch self {
-        case .admitted: nil
-        case .tooManyOfCaller:
-            refused(
-                "This caller has too many backchannel authentications under way. Wait until some have ended.", 60,
-                .callerLimit)
-        case .tooManyPendingOfCaller:
-            refused(
-                "This caller has too many pending requests at this provider. Wait until some are answered or expire.",
-                30, .callerLimit)
-        case .tooManyPendingForUserOfCaller, .tooManyPendingForUser:
-            refused(
-                "This user has several pending requests already. Wait until one is answered or expires.", 30,
-                .userLimit)
-        case .tooManyPendingAtProvider:
-            refused(
-                "Too many users of this provider have a pending request. Wait until some are answered or expire.", 30,
-                .carrierLimit)
-        case .promptedTooOften(let wait), .promptedTooOftenByCaller(let wait):
-            refused(
-                "This user was prompted too often, cancelled requests included. Wait \(wait) s, and ask only when the "
-                    + "user expects it.", wait, .userLimit)
-        case .tooManyPromptsOfCaller(let wait):
-            refused(
-                "This caller had too many users prompted who did not sign in. Wait \(wait) s, and ask users only when "
-                    + "they expect it.", wait, .callerLimit)
-        }
-    }
-}

@@ -17,7 +17,7 @@ package struct MobileOperators: ServerGroup {
     let answers = TelcoFinderAnswers()
     /// Waits between two polls of an operator.
     let pause: PollPauses
-    let outcomes: PhoneVerificationMetrics
+    let outcomes: PhoneVerificationOutcomes
 
     package var kind: ProviderKind { .camara }
 
@@ -92,8 +92,7 @@ package struct MobileOperators: ServerGroup {
     }
 
     package func log(_ error: SignInError, ofTask correlationID: CorrelationID, in environment: Environment) {
-        PhoneVerificationLog(logger: environment.logger, outcomes: outcomes).write(
-            error, PhoneVerificationFindings(correlationID: correlationID))
+        outcomes.note(error, PhoneVerificationFindings(correlationID: correlationID), in: environment.logger)
     }
 
     /// The operator that a sign-in or a verification is with.

@@ -6,10 +6,6 @@ import StorageModel
 
 /// Verifications of a signed-in user's number: what the operator says.
 extension OperatorDirectory {
-    private var log: PhoneVerificationLog {
-        PhoneVerificationLog(logger: environment.logger, outcomes: operators.outcomes)
-    }
-
     /// Counts a verification for its number, because the operator is about to be asked.
     /// - Throws: `rate_limited`, and then the operator must not be asked.
     func count(_ subject: PendingPhoneVerification) async throws(SignInError) {
@@ -67,11 +63,10 @@ extension OperatorDirectory {
         let now = environment.clock.now()
         let isKept = try await mappingStoreErrors(
             await operators.store.addPhoneVerificationFinding(
-                PhoneVerificationFinding(
-                    outcome: outcome, issuer: issuer, confirmation: TokenHash(sha256Of: confirmation.exposed),
-                    expiresAt: now.advanced(bySeconds: PhoneVerificationFinding.lifetime)), at: now))
+                outcome, by: issuer, confirmation: TokenHash(sha256Of: confirmation.exposed),
+                until: now.advanced(bySeconds: PendingPhoneVerification.confirmationTime), at: now))
         guard isKept else { throw .noSuchVerification }
-        log.write(outcome, findings)
+        operators.outcomes.note(outcome, findings, in: environment.logger)
         return confirmation
     }
 
@@ -89,7 +84,9 @@ extension OperatorDirectory {
             return (try await outcome(of: subject, run, at: provider, findings), provider.issuer)
         } catch {
             if error.code != .rateLimited { await environment.failures.note(FailedOperation(findings), error) }
-            if error.fault != .client { log.write(error.codeText, findings, error) }
+            if error.fault != .client {
+                operators.outcomes.write(error.codeText, findings, error, in: environment.logger)
+            }
             return (subject.failed(error.codeText, at: environment.clock.now()), "")
         }
     }

@@ -14,7 +14,7 @@ package struct PhoneVerificationFeature: Feature {
     private let store: SQLStore
     private let clock: WallClock
     private let pause: PollPauses
-    private let outcomes = PhoneVerificationMetrics()
+    private let outcomes = PhoneVerificationOutcomes()
 
     package init(_ settings: NoSettings, in context: FeatureContext) {
         self.init(store: context.store, clock: context.clock)
@@ -49,22 +49,11 @@ package struct PhoneVerificationFeature: Feature {
             oneTimeStore: EncryptedOneTimeStore(store: store, clock: clock), pause: pause, outcomes: outcomes)
     }
 
-    package func signInRequest(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
-        device: String?
-    ) async throws -> SignInRequest? {
-        guard let operators = provider.mobileOperators else { return nil }
-        return try await SignInRequest(
-            operatorTokenIn: fields, at: OperatorDirectory(operators: operators, environment: api.useCases.environment),
-            terms: terms,
-            caller: caller, device: device)
-    }
-
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        VerifyPhoneNumber(of: api, store: store, counting: outcomes).addRoutes(to: &router, of: api)
+        VerifyPhoneNumber(api: api, store: store, outcomes: outcomes).addRoutes(to: &router, of: api)
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {
-        (feature?.outcomes ?? PhoneVerificationMetrics()).metrics
+        (feature?.outcomes ?? PhoneVerificationOutcomes()).metrics
     }
 }

@@ -24,74 +24,19 @@ extension FailedOperation {
     }
 }
 
-struct PhoneVerificationLog {
-    let logger: Logger
-    let outcomes: PhoneVerificationMetrics
-
-    func write(_ verification: PhoneVerification, _ findings: PhoneVerificationFindings) {
-        let outcome: PhoneVerificationMetrics.Outcome =
-            switch verification.status {
-            case .verified: .verified
-            case .mismatch: .mismatch
-            case .failed: .refused(verification.error.flatMap(SignInError.Code.init) ?? .refusedByProvider)
-            }
-        outcomes.count(outcome, at: verification.operatorName)
-        write(verification.error ?? verification.status.rawValue, findings)
-    }
-
-    func write(_ error: SignInError, _ findings: PhoneVerificationFindings) {
-        outcomes.count(.refused(error.code), at: findings.operatorName)
-        write(error.codeText, findings, error)
-    }
-
-    func confirmed(_ verification: PhoneVerification, _ correlationID: CorrelationID) {
-        outcomes.count(.confirmed, at: verification.operatorName)
-        write("confirmed", PhoneVerificationFindings(correlationID: correlationID))
-    }
-
-    /// Writes a line, and counts nothing.
-    /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
-    func write(_ outcome: String, _ findings: PhoneVerificationFindings, _ error: SignInError? = nil) {
-        var metadata: Logger.Metadata = findings.run?.notes ?? [:]
-        metadata["correlation_id"] = "\(findings.correlationID)"
-        metadata["outcome"] = "\(outcome)"
-        if let name = findings.operatorName { metadata["operator"] = "\(name)" }
-        error?.write(to: &metadata, failedAt: findings.run?.times.last)
-        logger.log(level: error?.fault.logLevel ?? .info, "phone verification", metadata: metadata)
-    }
-}
-
-/// Counts verifications of phone numbers by mobile operator and outcome.
-package final class PhoneVerificationMetrics: Sendable {
-    enum Outcome: Hashable, CaseIterable {
-        case verified, mismatch
-        /// The session has shown that its own browser brought the finding.
-        case confirmed
-        /// With this error; one value for all codes of the operators' own.
-        case refused(SignInError.Code)
-
-        static let allCases: [Outcome] =
-            [.verified, .mismatch, .confirmed] + SignInError.Code.allCases.map(Outcome.refused)
-
-        var name: String {
-            switch self {
-            case .verified: "verified"
-            case .mismatch: "mismatch"
-            case .confirmed: "confirmed"
-            case .refused(let code): code.rawValue
-            }
-        }
-    }
-
+/// Counts the outcomes of verifications by mobile operator, and writes their log lines.
+package final class PhoneVerificationOutcomes: Sendable {
     /// The most mobile operators counted separately.
     private static let capacity = 128
+    /// One for all codes of the operators' own.
+    private static let names = ["verified", "mismatch", "confirmed"] + SignInError.Code.allCases.map(\.rawValue)
 
     let metrics: [any Metric]
     private let total: BoundedRows<String, Counter>
 
     init() {
         let outcomes = LabelValues(
-            "outcome", Outcome.allCases.map(\.name),
+            "outcome", Self.names,
             "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
                 + "`refused_by_carrier` for all of the mobile operators' own codes")
         let family = MetricFamily(
@@ -106,8 +51,40 @@ package final class PhoneVerificationMetrics: Sendable {
         metrics = [total.metric(family) { $0 }]
     }
 
+    func note(_ verification: PhoneVerification, _ findings: PhoneVerificationFindings, in logger: Logger) {
+        let code = verification.error.flatMap(SignInError.Code.init) ?? .refusedByProvider
+        count(
+            verification.status == .failed ? code.rawValue : verification.status.rawValue,
+            at: verification.operatorName)
+        write(verification.error ?? verification.status.rawValue, findings, in: logger)
+    }
+
+    func note(_ error: SignInError, _ findings: PhoneVerificationFindings, in logger: Logger) {
+        count(error.code.rawValue, at: findings.operatorName)
+        write(error.codeText, findings, error, in: logger)
+    }
+
+    /// The session has shown that its own browser brought the finding.
+    func noteConfirmed(_ verification: PhoneVerification, _ correlationID: CorrelationID, in logger: Logger) {
+        count("confirmed", at: verification.operatorName)
+        write("confirmed", PhoneVerificationFindings(correlationID: correlationID), in: logger)
+    }
+
+    /// Writes a line, and counts nothing.
+    /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
+    func write(
+        _ outcome: String, _ findings: PhoneVerificationFindings, _ error: SignInError? = nil, in logger: Logger
+    ) {
+        var metadata: Logger.Metadata = findings.run?.notes ?? [:]
+        metadata["correlation_id"] = "\(findings.correlationID)"
+        metadata["outcome"] = "\(outcome)"
+        if let name = findings.operatorName { metadata["operator"] = "\(name)" }
+        error?.write(to: &metadata, failedAt: findings.run?.times.last)
+        logger.log(level: error?.fault.logLevel ?? .info, "phone verification", metadata: metadata)
+    }
+
     /// - Parameter operatorName: Nil if the request did not come to an operator.
-    func count(_ outcome: Outcome, at operatorName: String?) {
-        total[operatorName ?? ""].add(at: Outcome.allCases.firstIndex(of: outcome) ?? 0)
+    private func count(_ outcome: String, at operatorName: String?) {
+        total[operatorName ?? ""].add(at: Self.names.firstIndex(of: outcome) ?? 0)
     }
 }

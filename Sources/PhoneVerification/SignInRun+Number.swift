@@ -10,11 +10,12 @@ extension SignInRun {
     /// What the operator says of the device: the ID token, if it issues one, then the number and its SIM. The access
     /// token is for the one call that asks for the number. Telco Finder is asked whose number it is.
     /// - Parameter asked: The number that is compared with the device's; nil to be told the number.
-    /// - Returns: Nil if the device has another number than `asked`.
+    /// - Returns: The number, the ID token if the operator issues one, and its SIM if the operator was asked about it.
+    ///   Nil if the device has another number than `asked`.
     func number(
         _ asked: MSISDN? = nil, from mobileOperator: MobileOperatorSettings, with tokens: TokenResponse,
         at provider: ProviderMetadata, _ directory: OperatorDirectory
-    ) async throws(SignInError) -> FoundNumber? {
+    ) async throws(SignInError) -> (number: MSISDN, idToken: VerifiedIDToken?, sim: SIMSwapFinding?)? {
         let idToken = tokens.idToken == nil ? nil : try await validate(tokens, from: provider)
         begin(.number)
         let number: MSISDN
@@ -36,7 +37,7 @@ extension SignInRun {
         begin(.simSwap)
         let sim = try await checkSIM(of: number, by: mobileOperator, at: provider)
         if let sim { note(sim.rawValue, as: "sim_swap") }
-        return FoundNumber(number: number, idToken: idToken, sim: sim)
+        return (number, idToken, sim)
     }
 
     /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
@@ -86,15 +87,6 @@ enum SIMSwapFinding: String {
     case swapped
     /// The operator did not tell.
     case unknown
-}
-
-/// What an operator says of a device.
-struct FoundNumber {
-    let number: MSISDN
-    /// Nil if the operator issues none.
-    let idToken: VerifiedIDToken?
-    /// Nil if the operator was not asked about the SIM.
-    let sim: SIMSwapFinding?
 }
 
 /// The tokens of an operator: for a code, or for a TS.43 temporary token, which works over any network.

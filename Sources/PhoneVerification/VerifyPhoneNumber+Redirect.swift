@@ -20,33 +20,18 @@ extension VerifyPhoneNumber {
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             // Also if the store fails, because the change may have been stored before the failure.
             defer { sessions.cache.remove(holder.user.id) }
-            let result = try await mappingStoreErrors(
+            let (verification, formerHolders) = try await mappingStoreErrors(
                 await store.confirmPhoneVerification(
                     TokenHash(sha256Of: id), in: holder.session.id, with: TokenHash(sha256Of: confirmation.exposed),
-                    orFailWith: SignInError.Code.invalidGrant.rawValue, at: environment.clock.now(),
-                    requestID: correlationID.text))
-            switch result {
-            case .confirmed(let verification, let formerHolders):
-                for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
-                log.confirmed(verification, correlationID)
-                return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
-            case .wrong: throw .confirmationWrong
-            case .ended: throw .verificationEnded
-            case .unknown: throw .noSuchVerification
-            }
+                    at: environment.clock.now(), requestID: correlationID.text)
+            ).get()
+            for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
+            outcomes.noteConfirmed(verification, correlationID, in: environment.logger)
+            return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
         } failed: { error in
-            log.write(error, PhoneVerificationFindings(correlationID: correlationID))
+            outcomes.note(error, PhoneVerificationFindings(correlationID: correlationID), in: environment.logger)
             return nil
         }
-    }
-
-    struct StartedVerification: Sendable {
-        let id: String
-        /// Where the app sends a browser on the device, over the mobile network.
-        let authorizationURL: String
-        /// In seconds.
-        let expiresIn: Int64
-        let correlationID: CorrelationID
     }
 
     /// Begins to verify a number by redirects. Any browser may come back: that of the user's device has no cookies of
@@ -54,43 +39,39 @@ extension VerifyPhoneNumber {
     /// - Parameters:
     ///   - redirectURI: One of the client's registered ones, where the app gets the confirmation.
     ///   - publicURL: This server's own.
+    /// - Returns: The id of the verification, and where the app sends a browser on the device, over the mobile network,
+    ///   within so many seconds.
     /// - Throws: As ``VerifyPhoneNumber``; `invalid_request` for a redirect URI that is not registered.
     func startVerification(
         _ question: VerifyPhoneNumber.Question, redirectURI: String, publicURL: String, for holder: SessionAndUser
-    ) async throws(SignInError) -> StartedVerification {
+    ) async throws(SignInError) -> (id: String, url: String, withinSeconds: Int64, CorrelationID) {
         let correlationID = question.correlationID ?? .random(from: environment.random)
         return try await environment.failures.recording(as: correlationID, question.sentNames) {
             () async throws(SignInError) in
-            try await beginVerification(question, redirectURI, publicURL, holder, correlationID)
+            guard let redirects = api.redirects else { throw .numbersNotByRedirects }
+            let inquiry = try await inquiry(question, of: holder.user, correlationID)
+            guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
+                throw .redirectURINotRegistered(redirectURI, among: inquiry.client.rules.redirectURIs)
+            }
+            let id = Secret(environment.random.token())
+            var start = RedirectStart(
+                provider: inquiry.target.reference, clientType: .ios, redirectURI: redirectURI,
+                callbackURL: "\(publicURL)/auth/\(inquiry.target.provider.name)/callback")
+            start.demand.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
+            start.demand.prompt = [.noInteraction]
+            start.caller = question.choice.caller
+            // First, so that a browser that is sent away finds it when it comes back.
+            let subject = inquiry.verification(
+                id.exposed, of: holder, expiresAt: environment.clock.now().advanced(bySeconds: RedirectStart.lifetime))
+            guard try await mappingStoreErrors(await store.beginPhoneVerification(subject)) else {
+                throw .sessionUnknown
+            }
+            let (url, seconds) = try await redirects.begin(
+                task: id, start, at: inquiry.target, for: inquiry.client, correlationID)
+            return (id.exposed, url, seconds, correlationID)
         } failed: { error in
             environment.logStart(error, at: question.provider, correlationID)
             return nil
         }
-    }
-
-    private func beginVerification(
-        _ question: VerifyPhoneNumber.Question, _ redirectURI: String, _ publicURL: String, _ holder: SessionAndUser,
-        _ correlationID: CorrelationID
-    ) async throws(SignInError) -> StartedVerification {
-        guard let redirects else { throw .numbersNotByRedirects }
-        let inquiry = try await inquiry(question, of: holder.user, correlationID)
-        guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
-            throw .redirectURINotRegistered(redirectURI, among: inquiry.client.rules.redirectURIs)
-        }
-        let id = Secret(environment.random.token())
-        var start = RedirectStart(
-            provider: inquiry.target.reference, clientType: .ios, redirectURI: redirectURI,
-            callbackURL: "\(publicURL)/auth/\(inquiry.target.provider.name)/callback")
-        start.demand.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
-        start.demand.prompt = [.noInteraction]
-        start.caller = question.choice.caller
-        // First, so that a browser that is sent away finds it when it comes back.
-        let subject = inquiry.verification(
-            id.exposed, of: holder, expiresAt: environment.clock.now().advanced(bySeconds: RedirectStart.lifetime))
-        guard try await mappingStoreErrors(await store.beginPhoneVerification(subject)) else { throw .sessionUnknown }
-        let (url, seconds) = try await redirects.begin(
-            task: id, start, at: inquiry.target, for: inquiry.client, correlationID)
-        return StartedVerification(
-            id: id.exposed, authorizationURL: url, expiresIn: seconds, correlationID: correlationID)
     }
 }

@@ -14,17 +14,24 @@ import StorageModel
 struct VerifyPhoneNumber {
     /// What a session asks.
     struct Question: Sendable {
-        /// `+` and digits. Nil for the number of the profile; where it has none, the operator tells the number.
-        var phoneNumber: String?
-        /// The provider's name in paths; nil for the only one with mobile operators.
-        var provider: String?
-        /// Without a name and a network, Telco Finder chooses by the number that is verified.
-        var choice: OperatorChoice
-        var correlationID: CorrelationID?
-        /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
-        var sentNames: [String: String] = [:]
+        /// How the device is authenticated.
+        enum Means: Sendable {
+            /// By the SIM, over any network.
+            case operatorToken(Secret)
+            /// Over the mobile network, by a browser that ends at this redirect URI.
+            case redirect(to: String)
+        }
 
-        init(choice: OperatorChoice) { self.choice = choice }
+        let means: Means
+        /// `+` and digits. Nil for the number of the profile; where it has none, the operator tells the number.
+        let phoneNumber: String?
+        /// The provider's name in paths; nil for the only one with mobile operators.
+        let provider: String?
+        /// Without a name and a network, Telco Finder chooses by the number that is verified.
+        let choice: OperatorChoice
+        let correlationID: CorrelationID?
+        /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
+        let sentNames: [String: String]
     }
 
     /// A verification, with the id to read it again.
@@ -52,20 +59,12 @@ struct VerifyPhoneNumber {
         }
     }
 
-    let environment: Environment
+    let api: LatchkeyAPI
     let store: SQLStore
-    let sessions: Sessions
-    /// Nil if this server sends no browsers to operators.
-    let redirects: (any BrowserRedirects)?
-    let log: PhoneVerificationLog
+    let outcomes: PhoneVerificationOutcomes
 
-    init(of api: LatchkeyAPI, store: SQLStore, counting outcomes: PhoneVerificationMetrics) {
-        environment = api.useCases.environment
-        self.store = store
-        sessions = api.useCases.sessions
-        redirects = api.redirects
-        log = PhoneVerificationLog(logger: environment.logger, outcomes: outcomes)
-    }
+    var environment: Environment { api.useCases.environment }
+    var sessions: Sessions { api.useCases.sessions }
 
     /// Verifies with the TS.43 temporary token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `unauthorized_client`;
@@ -79,10 +78,10 @@ struct VerifyPhoneNumber {
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let (id, verification) = try await ask(question, operatorToken, holder, &findings)
-            log.write(verification, findings)
+            outcomes.note(verification, findings, in: environment.logger)
             return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
         } failed: { error in
-            log.write(error, findings)
+            outcomes.note(error, findings, in: environment.logger)
             return error.code == .rateLimited ? nil : FailedOperation(findings)
         }
     }
@@ -92,8 +91,7 @@ struct VerifyPhoneNumber {
     func outcome(_ id: String, for holder: SessionAndUser) async throws(SignInError) -> Outcome {
         let found = try await mappingStoreErrors(
             await store.phoneVerification(
-                TokenHash(sha256Of: id), in: holder.session.id, expiredAs: SignInError.Code.expired.rawValue,
-                at: environment.clock.now()))
+                TokenHash(sha256Of: id), in: holder.session.id, at: environment.clock.now()))
         guard let found else { throw .noSuchVerification }
         return Outcome(id: id, state: found, correlationID: nil)
     }

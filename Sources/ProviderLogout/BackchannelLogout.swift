@@ -77,12 +77,9 @@ struct BackchannelLogout: Sendable {
 
     /// - Returns: The number of sessions that ended.
     private func end(_ token: LogoutToken, _ requestID: String) async throws(SignInError) -> Int {
-        // Neither text has a zero byte, so that no two pairs have the same hash.
-        let logout = LogoutRecord(
-            issuer: token.issuer, subject: token.subject, sessionID: token.sessionID,
-            token: TokenHash(sha256Of: token.issuer + "\0" + token.id), expiresAt: token.refusedFrom,
-            time: environment.clock.now(), requestID: requestID)
-        guard let ended = try await mappingStoreErrors(await store.endSessions(logout)) else {
+        let ended = try await mappingStoreErrors(
+            await store.endSessions(token, at: environment.clock.now(), requestID: requestID))
+        guard let ended else {
             throw .invalidRequest("The logout token was used before. Send a new one for a new logout.")
         }
         sessions.noteEnded(byProvider: ended)

@@ -1,21 +1,7 @@
+import OpenIDConnect
 import Primitives
 import Storage
 import StorageModel
-
-/// A provider's logout token: it ends the sessions of its subject, those of one session at the provider, or those that
-/// are both.
-struct LogoutRecord: Sendable {
-    let issuer: String
-    var subject: String?
-    /// The provider's id of its session.
-    var sessionID: String?
-    /// The hash of the token's id, which is valid once.
-    let token: TokenHash
-    /// When the hash may be forgotten.
-    let expiresAt: Timestamp
-    let time: Timestamp
-    var requestID: String?
-}
 
 /// The table `logout_tokens`, and what the tables of sessions have for logout.
 extension SQLStore {
@@ -23,17 +9,21 @@ extension SQLStore {
     ///
     /// In one transaction: the token is used up with what it ended, and not without.
     /// - Returns: How many sessions ended, by user; nil if the token was used before.
-    func endSessions(_ logout: LogoutRecord) async throws(StorageError) -> [UserID: Int]? {
-        try await writes.submit { db in
+    func endSessions(
+        _ token: LogoutToken, at now: Timestamp, requestID: String?
+    ) async throws(StorageError) -> [UserID: Int]? {
+        // Neither text has a zero byte, so that no two pairs have the same hash.
+        let hash = TokenHash(sha256Of: token.issuer + "\0" + token.id)
+        return try await writes.submit { db in
             let isNew = try db.run(
                 "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                logout.token, logout.expiresAt)
+                hash, token.refusedFrom)
             guard isNew == 1 else { return nil }
-            let ended = try SessionsTable.end(logout, in: db)
+            let ended = try SessionsTable.end(token, in: db)
             for (user, count) in ended {
                 let event = AuditEvent(
-                    at: logout.time, .sessionsEndedByProvider, user: user, by: .client(logout.issuer),
-                    requestID: logout.requestID, details: AuditDetails { $0.add("sessions", count) })
+                    at: now, .sessionsEndedByProvider, user: user, by: .client(token.issuer), requestID: requestID,
+                    details: AuditDetails { $0.add("sessions", count) })
                 try AuditTable.insert(event, in: db)
             }
             return ended
@@ -56,9 +46,9 @@ extension SQLStore {
 
 extension SessionsTable {
     /// Ends the sessions in a provider's logout; how many, by user.
-    fileprivate static func end(_ logout: LogoutRecord, in db: SQLSession) throws -> [UserID: Int] {
-        let identity = logout.subject.map { Identity(issuer: logout.issuer, subject: $0) }
-        guard let sessionID = logout.sessionID else {
+    fileprivate static func end(_ token: LogoutToken, in db: SQLSession) throws -> [UserID: Int] {
+        let identity = token.subject.map { Identity(issuer: token.issuer, subject: $0) }
+        guard let sessionID = token.sessionID else {
             guard let identity else { return [:] }
             try db.perform("DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?", identity)
             // Found through the user, so that sign-ins need no further index.
@@ -66,14 +56,14 @@ extension SessionsTable {
             let count = try endAll(of: user, signedInBy: identity, except: nil, in: db)
             return count == 0 ? [:] : [user: count]
         }
-        let hash = ProviderSessionHash(issuer: logout.issuer, id: sessionID)
+        let hash = ProviderSessionHash(issuer: token.issuer, id: sessionID)
         let ofAny = identity == nil ? 1 : 0 as Int64
         // There are few of any one issuer.
         try db.perform(
             """
             DELETE FROM pending_registrations \
             WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
-            """, logout.issuer, hash, ofAny, logout.subject ?? "")
+            """, token.issuer, hash, ofAny, token.subject ?? "")
         return try end(
             "provider_session_hash = ?1 AND (?2 = 1 OR identity_hash = ?3)",
             hash, ofAny, identity.map(OriginHash.of) ?? [], in: db)

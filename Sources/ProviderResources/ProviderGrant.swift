@@ -181,11 +181,8 @@ struct ProviderGrant: Sendable {
     }
 
     private func sealed(_ tokens: ProviderTokens, _ record: ProviderTokenRecord) throws(SignInError) -> SealedTokens {
-        do throws(TokenVault.VaultError) {
-            return try vault.seal(tokens, at: record.binding)
-        } catch {
-            throw .internalFault
-        }
+        guard let sealed = try? vault.seal(tokens, at: record.binding) else { throw .internalFault }
+        return sealed
     }
 
     /// The row's later version if a sign-in without a refresh token changed it during the refresh and kept the refresh

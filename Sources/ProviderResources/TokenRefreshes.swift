@@ -17,12 +17,7 @@ final class TokenRefreshes: Sendable {
     private let pause: Duration
     private let refreshes = SingleFlight<Int64, Result<ProviderTokens, SignInError>>()
     /// New tokens for a row of this version: the provider issued them, and the store did not take them.
-    private let unsaved = Mutex(BoundedCache<Int64, Unsaved>(capacity: capacity))
-
-    private struct Unsaved {
-        let version: Int64
-        let sealed: SealedTokens
-    }
+    private let unsaved = Mutex(BoundedCache<Int64, (version: Int64, sealed: SealedTokens)>(capacity: capacity))
 
     init(random: RandomSource, pause: Duration = .milliseconds(250)) {
         holder = random.token(bytes: 16)
@@ -40,7 +35,7 @@ final class TokenRefreshes: Sendable {
     /// Keeps tokens that could not be stored, and stores them when the store works again. No other process has them,
     /// and one that takes the lease would send the refresh token again.
     func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64, in store: SQLStore) {
-        unsaved.withLock { $0.put(Unsaved(version: version, sealed: sealed), for: serial) }
+        unsaved.withLock { $0.put((version, sealed), for: serial) }
         Task {
             var pause = pause
             while holdsUnsaved(serial, version: version) {

@@ -3,7 +3,8 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The parameters that a browser brings back from the provider or from carrier discovery.
+/// The parameters that a browser brings back from the provider or from carrier discovery, or one JWT that has them
+/// (JARM).
 struct AuthorizationResponse: Sendable {
     var provider: String
     var state: Secret?
@@ -17,26 +18,8 @@ struct AuthorizationResponse: Sendable {
     var issuer: String?
     /// The client that a signed response is for; nil if the response is not signed.
     var clientID: ClientID?
-}
-
-/// What a browser brings back: the parameters, or one JWT that has them (JARM).
-enum ReceivedAuthorizationResponse: Sendable {
-    case plain(AuthorizationResponse)
-    /// The JWT, which is not verified yet.
-    case signed(Secret, provider: String)
-}
-
-extension AuthorizationResponse {
-    init(_ verified: VerifiedAuthorizationResponse, provider: String) {
-        self.init(provider: provider)
-        state = verified.state
-        switch verified.outcome {
-        case .code(let code): self.code = code
-        case .error(let error): self.error = error
-        }
-        issuer = verified.issuer
-        clientID = verified.clientID
-    }
+    /// The JWT that has the parameters, not verified yet; they are nil then.
+    var signed: Secret?
 }
 
 /// Signed authorization responses (JWT Secured Authorization Response Mode, JARM).
@@ -47,35 +30,33 @@ extension RedirectSignIn {
     /// it names.
     /// - Parameter failedCheck: The check that the JWT fails.
     func opened(
-        _ received: ReceivedAuthorizationResponse, _ failedCheck: inout AuthorizationResponseCheck?
+        _ received: AuthorizationResponse, _ failedCheck: inout AuthorizationResponseCheck?
     ) async throws(SignInError) -> AuthorizationResponse {
-        switch received {
-        case .plain(let response):
-            guard !isSigned(at: response.provider) else {
-                throw refusing(.responseNotSigned, of: response.provider)
-            }
-            return response
-        case .signed(let text, let provider):
-            guard isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
-            return AuthorizationResponse(try await verified(text, provider, &failedCheck), provider: provider)
+        let provider = received.provider
+        let mustBeSigned = environment.providers[provider]?.server?.rules.responseMode.isSigned ?? false
+        guard let signed = received.signed else {
+            guard !mustBeSigned else { throw refusing(.responseNotSigned, of: provider) }
+            return received
         }
-    }
-
-    private func isSigned(at provider: String) -> Bool {
-        environment.providers[provider]?.server?.rules.responseMode.isSigned ?? false
-    }
-
-    private func verified(
-        _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
-    ) async throws(SignInError) -> VerifiedAuthorizationResponse {
+        guard mustBeSigned else { throw refusing(.responseSigned, of: provider) }
         let server = try environment.providers.find(ProviderReference(provider: provider)).server
+        let verified: VerifiedAuthorizationResponse
         do throws(AuthorizationResponseError) {
-            return try await server.relyingParty.verify(
-                authorizationResponse: text, for: server.clients.mapValues(\.responseSigningAlgorithm))
+            verified = try await server.relyingParty.verify(
+                authorizationResponse: signed, for: server.clients.mapValues(\.responseSigningAlgorithm))
         } catch {
             if case .failed(let check) = error { failedCheck = check }
             throw refusing(SignInError(error), of: provider)
         }
+        var response = AuthorizationResponse(provider: provider)
+        response.state = verified.state
+        switch verified.outcome {
+        case .code(let code): response.code = code
+        case .error(let error): response.error = error
+        }
+        response.issuer = verified.issuer
+        response.clientID = verified.clientID
+        return response
     }
 
     /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.

@@ -10,13 +10,6 @@ import Synchronization
 /// takes the place of the oldest one of the subnet that has most. So a subnet that floods the server loses its own
 /// records, and another subnet's are neither refused nor lost.
 final class OneTimeRecordQuota: Sendable {
-    enum Admission: Sendable, Hashable {
-        /// In place of these, which shall be removed from the store.
-        case admitted(insteadOf: [TokenHash])
-        /// All places are taken, and no subnet has more than this one would have.
-        case refused
-    }
-
     /// Counts since the process started.
     struct Statistics: Sendable, Hashable {
         /// Records that were not made, because all places were taken.
@@ -56,19 +49,21 @@ final class OneTimeRecordQuota: Sendable {
     /// - Parameters:
     ///   - subnet: Nil if the client's address is not known; all such clients are one subnet.
     ///   - bytes: The length of its row.
-    func admit(_ handle: TokenHash, of subnet: IPAddress?, bytes: Int) -> Admission {
+    /// - Returns: The records that it takes the place of, which shall be removed from the store. Nil if it is refused:
+    ///   all places are taken, and no subnet has more than this one would have.
+    func admit(_ handle: TokenHash, of subnet: IPAddress?, bytes: Int) -> [TokenHash]? {
         let now = uptime.elapsed()
         let weight = weight(of: bytes)
         return state.withLock { state in
             state.table.removeExpired(at: now)
-            guard !state.table.contains(handle) else { return .admitted(insteadOf: []) }
+            guard !state.table.contains(handle) else { return [] }
             guard let evicted = state.table.makeRoom(for: weight, of: subnet, maximum: maximum) else {
                 state.statistics.refused += 1
-                return .refused
+                return nil
             }
             state.statistics.displaced += UInt64(evicted.count)
             state.table.add(.init(handle: handle, subnet: subnet, weight: weight, expiresAt: now + lifetime))
-            return .admitted(insteadOf: evicted)
+            return evicted
         }
     }
 
@@ -106,7 +101,6 @@ struct OneTimeRecordTable {
 
     private struct Subnet {
         var weight = 0
-        var count = 0
         /// The numbers of its records, oldest first, also of some that were removed.
         var numbers: ArraySlice<UInt64> = []
     }
@@ -186,8 +180,7 @@ struct OneTimeRecordTable {
         entries[next] = entry
         numbers[entry.handle] = next
         var subnet = subnets[entry.subnet] ?? Subnet()
-        subnet.count += 1
-        if subnet.numbers.count > 2 * subnet.count + 32 {
+        if subnet.numbers.count > 2 * subnet.weight + 32 {
             subnet.numbers = ArraySlice(subnet.numbers.filter { entries[$0] != nil })
         }
         subnet.numbers.append(next)
@@ -224,7 +217,6 @@ struct OneTimeRecordTable {
     private mutating func remove(_ number: UInt64) {
         guard let entry = entries.removeValue(forKey: number) else { return }
         numbers[entry.handle] = nil
-        subnets[entry.subnet]?.count -= 1
         change(entry.subnet, by: -entry.weight)
     }
 
@@ -233,7 +225,7 @@ struct OneTimeRecordTable {
         let new = former + difference
         weight += difference
         subnets[subnet]?.weight = new
-        if subnets[subnet]?.count == 0 { subnets[subnet] = nil }
+        if new == 0 { subnets[subnet] = nil }
         subnetsByWeight[former]?.remove(subnet)
         if subnetsByWeight[former]?.isEmpty == true { subnetsByWeight[former] = nil }
         if new > 0 { subnetsByWeight[new, default: []].insert(subnet) }

@@ -5,18 +5,15 @@ import StorageModel
 
 /// Hands an app the session of its browser's sign-in, for a `session_id` that works once. If the app sent a code
 /// challenge, a `session_id` read from a URL is worth nothing without the verifier.
-struct OneTimeSessionCode: Sendable {
+extension RedirectSignIn {
     /// How long a `session_id` is good, in seconds.
-    static let lifetime: Int64 = 120
-
-    let environment: Environment
-    let oneTimeStore: EncryptedOneTimeStore
+    static let sessionCodeLifetime: Int64 = 120
 
     /// Stores a session's tokens under a new `session_id`.
     /// - Parameter isSession: Whether the app uses the `session_id` as its session token. It gets the session token
     ///   then, unless it sent a challenge: what is in a URL must be worth nothing without the verifier. The session
     ///   token cannot be exchanged, because others may read it in the URL and would get a refresh token.
-    func leave(
+    func leaveSession(
         _ signedIn: SignedIn, of clientID: ClientID, codeChallenge: String?, isSession: Bool
     ) async throws(SignInError) -> Secret {
         guard !isSession || codeChallenge != nil else { return signedIn.tokens.token }
@@ -31,7 +28,8 @@ struct OneTimeSessionCode: Sendable {
         json.add("correlation_id", signedIn.correlationID.text)
         json.add("client_id", clientID.text)
         json.add("code_challenge", ifPresent: codeChallenge)
-        try await oneTimeStore.keep(json.finish(), for: .oneTimeSessionCode, under: sessionID, seconds: Self.lifetime)
+        try await oneTimeStore.keep(
+            json.finish(), for: .oneTimeSessionCode, under: sessionID, seconds: Self.sessionCodeLifetime)
         return sessionID
     }
 
@@ -41,7 +39,7 @@ struct OneTimeSessionCode: Sendable {
     ///   - clients: The clients whose sessions the caller may take; nil for all.
     /// - Throws: `invalid_token` for a `session_id` that is unknown, used or expired; `invalid_grant` for a wrong
     ///   verifier, and then the `session_id` is spent.
-    func callAsFunction(
+    func takeSession(
         _ sessionID: Secret, codeVerifier: CodeVerifier?, clients: Set<String>? = nil
     ) async throws(SignInError) -> SignedIn {
         guard let bytes = try await oneTimeStore.take(.oneTimeSessionCode, under: sessionID),

@@ -27,39 +27,13 @@ struct PendingRedirect: Sendable {
     func end(_ result: RedirectEnd.Result, at group: (any ServerGroup)?) -> RedirectEnd {
         var result = result
         if case .failed(let error) = result { result = .failed(error.withoutRetry()) }
-        return RedirectEnd(
-            clientType: start.clientType, redirectURI: start.redirectURI,
-            trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
-            purpose: purpose(at: group), result: result)
-    }
-
-    /// The sign-in with the code that the browser brought.
-    /// - Parameter device: A name for the browser's device.
-    func request(
-        with code: Secret, at network: MCCMNC?, on device: String?
-    ) throws(SignInError) -> SignInRequest {
-        guard case .authorization(_, let nonce, let codeVerifier) = leg else { throw .internalFault }
-        return SignInRequest(
-            start, clientID: clientID, code: code, network: network, codeVerifier: codeVerifier, dpopKey: dpopKey,
-            nonce: nonce, correlationID: correlationID, device: device)
-    }
-
-    /// The log line of a sign-in that ends before there is a code to redeem.
-    func log(_ times: StepTimes, in environment: Environment) -> SignInLog {
-        var network: MCCMNC?
-        if case .authorization(let asked, _, _) = leg { network = asked }
-        var kind = SignInReport.Kind.signIn
-        if case .link = start.purpose { kind = .link }
-        return SignInLog(kind, at: start.provider, for: clientID, network, correlationID, times, in: environment)
-    }
-
-    /// The query parameters that tell the frontend what the browser was sent away for.
-    private func purpose(at group: (any ServerGroup)?) -> [(name: String, value: String)] {
-        switch start.purpose {
-        case .signIn: [("action", "login")]
-        case .link: [("action", "link")]
-        case .task(let id): group?.parameters(ofTask: id) ?? []
-        }
+        let purpose =
+            switch start.purpose {
+            case .signIn: [(name: "action", value: "login")]
+            case .link: [(name: "action", value: "link")]
+            case .task(let id): group?.parameters(ofTask: id) ?? []
+            }
+        return RedirectEnd(start: start, correlationID: correlationID, purpose: purpose, result: result)
     }
 }
 
@@ -89,10 +63,10 @@ extension PendingRedirect {
         writer.add(correlationID.text)
         writer.add(browserHash)
         let demand = start.demand
-        writer.add(demand.scopes.isEmpty ? nil : demand.scopes.joined(separator: " "))
-        writer.add(demand.acrValues.isEmpty ? nil : demand.acrValues.joined(separator: " "))
+        writer.add(words: demand.scopes)
+        writer.add(words: demand.acrValues)
         writer.add(demand.context)
-        writer.add(isAtCarrierChoice ? Prompt.text(demand.prompt) : nil)
+        writer.add(words: isAtCarrierChoice ? demand.prompt.map(\.rawValue) : [])
         writer.add(isAtCarrierChoice ? demand.loginHint : nil)
         writer.add(start.codeChallenge)
         writer.add(start.trackingID)
@@ -129,7 +103,8 @@ extension PendingRedirect {
         start.demand.scopes = reader.words()
         start.demand.acrValues = reader.words()
         start.demand.context = reader.text()
-        start.demand.prompt = reader.text().map(Prompt.stored) ?? []
+        // An unknown value, which an earlier version did not refuse, is left out.
+        start.demand.prompt = reader.words().compactMap(Prompt.init)
         start.demand.loginHint = reader.text()
         start.codeChallenge = reader.text()
         start.trackingID = reader.text()
@@ -162,19 +137,6 @@ extension PendingRedirect {
     }
 }
 
-/// `prompt` as it is stored with a sign-in under way.
-extension Prompt {
-    /// Nil if there is no value.
-    static func text(_ prompt: [Prompt]) -> String? {
-        prompt.isEmpty ? nil : prompt.map(\.rawValue).joined(separator: " ")
-    }
-
-    /// The stored values. An unknown one, which an earlier version did not refuse, is left out.
-    fileprivate static func stored(_ text: String) -> [Prompt] {
-        text.split(ascii: " ").compactMap { Prompt(rawValue: String($0)) }
-    }
-}
-
 /// Writes texts one after the other: a length, whose lowest bits tell what follows, and the bytes.
 private struct CompactWriter {
     private(set) var bytes: [UInt8]
@@ -192,6 +154,8 @@ private struct CompactWriter {
             add(Array(text.utf8), kind: 1)
         }
     }
+
+    mutating func add(words: [String]) { add(words.isEmpty ? nil : words.joined(separator: " ")) }
 
     /// The length in groups of seven bits, the lowest first.
     private mutating func add(_ content: [UInt8], kind: Int) {

@@ -72,9 +72,20 @@ extension RedirectSignIn {
         var pending = pending
         pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
-        let request = target.authorizationRequest(
-            pending, state: state, nonce: confirmsNonce ? nonce : nil, challenge: codeVerifier.challenge,
-            loginHintToken: loginHintToken)
+        let demand = pending.start.demand
+        var request = AuthorizationRequest(
+            clientID: pending.clientID, redirectURI: pending.start.callbackURL, scopes: demand.scopes, state: state,
+            nonce: confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
+            correlationID: target.usesNetworkDiscovery ? pending.correlationID : nil)
+        request.loginHintToken = loginHintToken
+        request.loginHint = demand.loginHint
+        request.acrValues = demand.acrValues
+        request.context = demand.context
+        request.prompt = demand.prompt
+        request.maximumAuthenticationAge = demand.maximumAge
+        request.dpopKey = pending.dpopKey
+        request.responseMode = target.server.rules.responseMode
+        request.repeatsRedirectURI = target.provider.group != nil
         return (pending, request)
     }
 
@@ -89,8 +100,7 @@ extension RedirectSignIn {
         if !unverified.isEmpty, let present = try? await oneTimeStore.present(among: unverified) {
             for handle in unverified where !present.contains(handle) { pendingStarts.end(handle) }
         }
-        let admission = pendingStarts.admit(handle, of: pending.subnet, bytes: bytes)
-        guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
+        guard let evicted = pendingStarts.admit(handle, of: pending.subnet, bytes: bytes) else { throw .tooManyStarts }
         do {
             try await oneTimeStore.keep(
                 content, for: .pendingRedirect, under: state, seconds: RedirectStart.lifetime, insteadOf: evicted)
@@ -110,41 +120,11 @@ extension RedirectSignIn {
 
 /// What decides a sign-in by redirects besides the store: the provider, as configured and with its metadata.
 extension SignInTarget {
-    /// What an accepted authorization response brings.
-    enum AcceptedResponse: Sendable {
-        /// The carrier that the user chose.
-        case carrier(MCCMNC)
-        case code(Secret, network: MCCMNC?)
-    }
-
-    /// The request for the provider.
-    /// - Parameters:
-    ///   - nonce: What an ID token will confirm; nil for a provider without ID tokens.
-    ///   - challenge: Of the code verifier.
-    func authorizationRequest(
-        _ pending: PendingRedirect, state: Secret, nonce: Secret?, challenge: String, loginHintToken: String?
-    ) -> AuthorizationRequest {
-        let start = pending.start
-        var request = AuthorizationRequest(
-            clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.demand.scopes, state: state,
-            nonce: nonce, codeChallenge: challenge,
-            correlationID: usesNetworkDiscovery ? pending.correlationID : nil)
-        request.loginHintToken = loginHintToken
-        request.loginHint = start.demand.loginHint
-        request.acrValues = start.demand.acrValues
-        request.context = start.demand.context
-        request.prompt = start.demand.prompt
-        request.maximumAuthenticationAge = start.demand.maximumAge
-        request.dpopKey = pending.dpopKey
-        request.responseMode = server.rules.responseMode
-        request.repeatsRedirectURI = provider.group != nil
-        return request
-    }
-
     /// Checks the response to a sign-in of this browser.
+    /// - Returns: The code, and the network of its carrier; without a code, the carrier that the user chose.
     func accept(
         _ response: AuthorizationResponse, for pending: PendingRedirect
-    ) async throws(SignInError) -> AcceptedResponse {
+    ) async throws(SignInError) -> (code: Secret?, network: MCCMNC?) {
         if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
         if let error = response.error {
             try await checkIssuerOfError(response, pending)
@@ -152,13 +132,13 @@ extension SignInTarget {
         }
         guard case .authorization(let asked, _, _) = pending.leg else {
             guard let network = response.network else { throw .carrierNotChosen }
-            return .carrier(network)
+            return (nil, network)
         }
         let network = asked ?? (usesNetworkDiscovery ? response.network : nil)
         guard network != nil || !usesNetworkDiscovery else { throw .carrierNotNamed }
         try await checkIssuer(response, network, pending)
         guard let code = response.code else { throw .codeMissing }
-        return .code(code, network: network)
+        return (code, network)
     }
 
     /// An error is the provider's only if its issuer is (RFC 9207 section 2). While the provider is not known, nothing

@@ -14,7 +14,7 @@ extension RedirectSignIn {
     /// - Throws: If no frontend can be told: the response is not signed as it must be; or the `state` is unknown, was
     ///   used, has expired, or belongs to another browser.
     func finish(
-        _ received: ReceivedAuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
+        _ received: AuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
         subnet: IPAddress? = nil, requestID: String? = nil
     ) async throws(SignInError) -> RedirectStep {
         var failedCheck: AuthorizationResponseCheck?
@@ -42,14 +42,16 @@ extension RedirectSignIn {
         let request: SignInRequest
         do throws(SignInError) {
             let target = try environment.providers.find(pending.start.provider)
-            switch try await target.accept(response, for: pending) {
-            case .carrier(let network):
+            let (code, network) = try await target.accept(response, for: pending)
+            guard let code else {
                 return try await sendToProvider(
                     pending, target, at: network, loginHintToken: response.loginHintToken, browser)
-            case .code(let code, let network):
-                request = try pending.request(with: code, at: network, on: device)
-                try await keepForThisSignIn(code, of: pending)
             }
+            guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
+            request = SignInRequest(
+                pending.start, clientID: pending.clientID, code: code, network: network, codeVerifier: codeVerifier,
+                dpopKey: pending.dpopKey, nonce: nonce, correlationID: pending.correlationID, device: device)
+            try await keepForThisSignIn(code, of: pending)
         } catch {
             await environment.failures.note(failedOperation(of: pending, response), error)
             guard case .task(let id) = pending.start.purpose else { return refused(pending, error) }
@@ -100,7 +102,7 @@ extension RedirectSignIn {
         case .signedIn(let signedIn) where pending.start.clientType == .web: return .signedIn(signedIn)
         case .signedIn(let signedIn):
             return .handedOver(
-                sessionID: try await sessionCode.leave(
+                sessionID: try await leaveSession(
                     signedIn, of: pending.clientID, codeChallenge: pending.start.codeChallenge,
                     isSession: pending.start.sessionIDIsSession))
         }
@@ -118,7 +120,13 @@ extension RedirectSignIn {
             let group = environment.providers.group(of: pending.start.provider)
             group?.log(error, ofTask: pending.correlationID, in: environment)
         } else {
-            var log = pending.log(times, in: environment)
+            var network: MCCMNC?
+            if case .authorization(let asked, _, _) = pending.leg { network = asked }
+            var kind = SignInReport.Kind.signIn
+            if case .link = pending.start.purpose { kind = .link }
+            var log = SignInLog(
+                kind, at: pending.start.provider, for: pending.clientID, network, pending.correlationID, times,
+                in: environment)
             log.write(error.at(origin(of: pending)))
         }
         return .finished(end(of: pending, .failed(error)))
@@ -158,8 +166,9 @@ extension RedirectSignIn {
     private func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
         let hash = TokenHash(sha256Of: "code of \(pending.start.provider.provider)\n\(code.exposed)")
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
-        let admission = answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead)
-        guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
+        guard let evicted = answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead) else {
+            throw .tooManyStarts
+        }
         let isFirst: Bool
         do throws(SignInError) {
             isFirst = try await oneTimeStore.add(

@@ -14,13 +14,14 @@ extension RedirectSignIn {
     ) -> FailedOperation {
         let start = pending.start
         let target = environment.providers[start.provider]
+        let prompt = start.demand.prompt.map(\.rawValue)
         var members: [FailedOperation.Member] = [
             ("client_type", .name(start.clientType.rawValue)), ("redirect_uri", .text(start.redirectURI)),
             ("started_here", .flag(true)),
         ]
         members += start.demand.failureMembers
         members += [
-            ("prompt", Prompt.text(start.demand.prompt).map { .name($0) }),
+            ("prompt", prompt.isEmpty ? nil : .name(prompt.joined(separator: " "))),
             ("max_age", start.demand.maximumAge.map { .number($0) }),
             ("login_hint", start.demand.loginHint.map { .secret(Secret($0)) }),
         ]
@@ -52,15 +53,13 @@ extension RedirectSignIn {
     /// A response that belongs to no sign-in that is known. Anyone can bring one.
     /// - Parameter requestID: Stands for the correlation id, which is not known either.
     func failedOperation(
-        of received: ReceivedAuthorizationResponse, _ browser: Secret?, check: AuthorizationResponseCheck?,
+        of received: AuthorizationResponse, _ browser: Secret?, check: AuthorizationResponseCheck?,
         _ requestID: String
     ) -> FailedOperation {
-        switch received {
-        case .plain(let response):
-            failedOperation(at: response.provider, browser, response.failureMembers, check, requestID)
-        case .signed(let text, let provider):
-            failedOperation(at: provider, browser, members(ofSigned: text, at: provider, check), check, requestID)
-        }
+        failedOperation(
+            at: received.provider, browser,
+            received.signed.map { members(ofSigned: $0, at: received.provider, check) } ?? received.failureMembers,
+            check, requestID)
     }
 
     /// What an unverified response says, and the result of each check. This verifies its signature again.

@@ -1,7 +1,7 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
+import StorageModel
 
 /// Signs a user in whose browser is sent to the provider and back: for web frontends, secondary devices, and apps that
 /// use a browser session.
@@ -16,16 +16,13 @@ struct RedirectSignIn: Sendable {
 
     var environment: Environment { useCases.environment }
     var oneTimeStore: EncryptedOneTimeStore { useCases.oneTimeStore }
-    var sessionCode: OneTimeSessionCode {
-        OneTimeSessionCode(environment: environment, oneTimeStore: oneTimeStore)
-    }
 
     static func hash(_ browser: Secret) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
+        Base64URL.encode(TokenHash(sha256Of: browser.exposed).bytes)
     }
 }
 
-/// The end of a redirect sign-in, for the frontend at `redirectURI`.
+/// The end of a redirect sign-in, for the frontend at the start's `redirectURI`.
 struct RedirectEnd: Sendable {
     enum Result: Sendable {
         /// The browser gets the session in cookies.
@@ -41,9 +38,7 @@ struct RedirectEnd: Sendable {
         case failed(SignInError)
     }
 
-    let clientType: ClientType
-    let redirectURI: String
-    let trackingID: String
+    let start: RedirectStart
     let correlationID: CorrelationID
     /// What the browser was sent away for.
     let purpose: [(name: String, value: String)]
@@ -70,21 +65,23 @@ struct RedirectEnd: Sendable {
     }
 
     private var success: [(name: String, value: String)] {
-        purpose + [("status", "success"), ("tracking_id", trackingID)]
+        purpose + [("status", "success"), ("tracking_id", start.trackingID ?? correlationID.text)]
     }
 
     /// The URI that the browser is sent to.
-    var location: String { AppRedirectURI.appending(items, to: redirectURI) }
+    var location: String { AppRedirectURI.appending(items, to: start.redirectURI) }
 
     /// Where the browser goes once a user who must register has done so; nil unless the sign-in ended at a page of this
     /// server's own origin, in the browser that began it.
     func locationAfterRegistration(at ownOrigin: String?) -> String? {
-        guard clientType == .web || clientType == .popup, let origin, origin == ownOrigin else { return nil }
-        return AppRedirectURI.appending(success, to: redirectURI)
+        guard start.clientType == .web || start.clientType == .popup, let origin, origin == ownOrigin else {
+            return nil
+        }
+        return AppRedirectURI.appending(success, to: start.redirectURI)
     }
 
-    /// The origin of ``redirectURI``, the only one that a popup tells; nil for an app's own scheme.
-    var origin: String? { AppRedirectURI.origin(of: redirectURI) }
+    /// The origin of that URI, the only one that a popup tells; nil for an app's own scheme.
+    var origin: String? { AppRedirectURI.origin(of: start.redirectURI) }
 }
 
 /// Where the browser goes next.

@@ -78,13 +78,10 @@ extension SignInError {
     /// A signed authorization response is not used.
     init(_ refusal: AuthorizationResponseError) {
         switch refusal {
-        case .failed(let check): self = .responseRefused(check)
+        case .failed(let check):
+            self = .invalidRequest("\(check.demand) (\(check.rawValue)) Start a new sign-in.").telling(.unconfirmed)
         case .unknown(let error): self.init(error, advice: "Start a new sign-in.")
         }
-    }
-
-    static func responseRefused(_ check: AuthorizationResponseCheck) -> SignInError {
-        invalidRequest("\(check.demand) (\(check.rawValue)) Start a new sign-in.").telling(.unconfirmed)
     }
 
     static let responseOfOtherClient = carrierError(

@@ -1,4 +1,5 @@
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 
@@ -31,16 +32,19 @@ private enum PendingRegistrationsTable {
 }
 
 extension SQLStore {
+    /// - Parameter proof: That the mobile network has proven a phone number to be the identity's: other users lose it
+    ///   at once. The request's id is for the audit log.
+    /// - Returns: The other users who had the number as verified.
     @discardableResult
     func addPendingRegistration(
-        _ registration: PendingRegistration
+        _ registration: PendingRegistration, proof: (number: String, time: Timestamp, requestID: String?)? = nil
     ) async throws(StorageError) -> [UserID] {
         try await writes.submit { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
                 registration.profile, registration.expiresAt, registration.providerSession, registration.verified,
                 registration.claims)
-            guard let proof = registration.phoneNumberProof else { return [] }
+            guard let proof else { return [] }
             return try ReassignedNumber.endVerifications(
                 of: proof.number, nowOf: nil, registration.identity, at: proof.time, requestID: proof.requestID, in: db)
         }
@@ -52,11 +56,12 @@ extension SQLStore {
         try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
     }
 
-    func register(_ registration: NewRegistration) async throws(StorageError) -> RegistrationResult {
+    /// - Returns: The user, or why there is none; nil for a handle that is unknown, used or expired.
+    func register(_ registration: NewRegistration) async throws(StorageError) -> Result<User, SignInError>? {
         try await writes.submit { db in
             let now = registration.time
             guard let pending = try PendingRegistrationsTable.registration(registration.handle, at: now, in: db) else {
-                return .unknownHandle
+                return nil
             }
             try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", registration.handle)
             let waiting = try registration.tokens.flatMap {
@@ -64,12 +69,12 @@ extension SQLStore {
             }
             // An identity that an account was moved away from cannot be registered either.
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
-                return .userAlreadyExists
+                return .failure(.userAlreadyExists)
             }
             if registration.refusesVerifiedEmail, let email = registration.profile[.email],
                 try UsersTable.hasVerified(email: email, in: db)
             {
-                return .emailAlreadyExists
+                return .failure(.emailAlreadyExists)
             }
             let user = try UsersTable.insert(
                 pending.identity, publicID: registration.publicID, profile: registration.profile,
@@ -81,7 +86,7 @@ extension SQLStore {
             if let tokens = waiting?.tokens {
                 try ProviderTokensTable.put(tokens, of: pending.identity, user.id, at: now, in: db)
             }
-            return .registered(user)
+            return .success(user)
         }
     }
 }
@@ -97,8 +102,6 @@ struct PendingRegistration: Sendable, Hashable {
     var verified = VerifiedFlags()
     /// The provider's further claims, encrypted by the use case.
     var claims: String?
-    /// That the mobile network has proven a phone number to be the identity's: other users lose it at once. Not stored.
-    var phoneNumberProof: PhoneNumberProof?
     let expiresAt: Timestamp
     /// The provider's session, if the ID token has a `sid`.
     var providerSession: ProviderSessionHash?
@@ -117,22 +120,4 @@ struct NewRegistration: Sendable {
     var claims: String?
     /// Whether an e-mail address that a provider vouches for in another account is refused.
     var refusesVerifiedEmail = false
-}
-
-enum RegistrationResult: Sendable, Hashable {
-    case registered(User)
-    /// The identity became a user in the meantime.
-    case userAlreadyExists
-    /// A provider vouches for the e-mail address in another account.
-    case emailAlreadyExists
-    /// Unknown, used or expired.
-    case unknownHandle
-}
-
-/// That a mobile network has proven a phone number to be that of an identity.
-struct PhoneNumberProof: Sendable, Hashable {
-    let number: String
-    let time: Timestamp
-    /// For the audit log.
-    let requestID: String?
 }

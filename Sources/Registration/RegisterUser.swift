@@ -30,13 +30,11 @@ struct RegisterUser: Registrar {
         let claims = user.userInfo?.claims ?? ConsentedClaims()
         pending.claims = completion.claimsVault.stored(claims, of: pending.handle)
         pending.providerSession = user.providerSession
-        pending.phoneNumberProof = user.provenPhoneNumber.map {
-            PhoneNumberProof(number: $0, time: environment.clock.now(), requestID: correlationID.text)
-        }
-        // The users who lose the verified number to this one.
-        for holder in try await mappingStoreErrors(await store.addPendingRegistration(pending)) {
-            completion.sessions.cache.remove(holder)
-        }
+        let (added, now) = (pending, environment.clock.now())
+        let formerHolders = try await mappingStoreErrors(
+            await store.addPendingRegistration(
+                added, proof: user.provenPhoneNumber.map { ($0, now, correlationID.text) }))
+        for holder in formerHolders { completion.sessions.cache.remove(holder) }
         if let waiting = WaitingTokens(user, of: provider) {
             try await completion.oneTimeStore.keep(
                 waiting.bytes, for: .waitingTokens, under: handle, seconds: Self.offerLifetime)
@@ -71,50 +69,41 @@ struct RegisterUser: Registrar {
     /// challenge.
     /// - Parameter codeChallenge: As ``RegistrationForm/codeChallenge``.
     /// - Throws: `temporarily_unavailable`.
-    func open(
+    func pending(
         _ handle: Secret, _ codeChallenge: String?, by completion: SignInCompletion
-    ) async throws(SignInError) -> OpenRegistration? {
-        let hash = PendingRegistration.handle(handle, codeChallenge)
+    ) async throws(SignInError) -> PendingRegistration? {
         let now = completion.environment.clock.now()
-        guard let pending = try await mappingStoreErrors(await store.pendingRegistration(hash, at: now)) else {
-            return nil
-        }
-        return OpenRegistration(
-            issuer: pending.identity.issuer, profile: pending.profile.withReachableEmail, verified: pending.verified,
-            claims: completion.claimsVault.claims(in: pending.claims, of: hash),
-            required: rules.requiredAttributes.map(\.attribute))
+        return try await mappingStoreErrors(
+            await store.pendingRegistration(PendingRegistration.handle(handle, codeChallenge), at: now))
     }
 
     private func register(
         _ form: RegistrationForm, _ completion: SignInCompletion, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        let handle = PendingRegistration.handle(form.handle, form.codeChallenge)
         let (sessions, claimsVault) = (completion.sessions, completion.claimsVault)
-        let now = completion.environment.clock.now()
-        let pending = try await mappingStoreErrors(await store.pendingRegistration(handle, at: now))
         // A registration of another client stays as it is, and is reported unknown.
-        guard let pending, form.clients?.contains(pending.clientID) ?? true else {
-            throw .unknownHandle(sentAs: form.handleName)
-        }
+        guard let pending = try await pending(form.handle, form.codeChallenge, by: completion),
+            form.clients?.contains(pending.clientID) ?? true
+        else { throw .unknownHandle(sentAs: form.handleName) }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = sessions.issue(for: pending.clientID, on: form.device)
         let waiting = completion.vault.waiting(under: form.handle, for: pending.clientID, with: issued.tokens)
+        let now = completion.environment.clock.now()
         let ticket = sessions.cache.ticket(at: now)
         let publicID = completion.environment.random.token(bytes: 16)
         var registration = NewRegistration(
-            handle: handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting, time: now)
-        let claims = claimsVault.claims(in: pending.claims, of: handle)
+            handle: pending.handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting,
+            time: now)
+        let claims = claimsVault.claims(in: pending.claims, of: pending.handle)
         registration.claims = claimsVault.stored(
             ClientClaims(claims, for: pending.clientID, from: pending.identity.issuer), of: publicID)
         registration.refusesVerifiedEmail = form.refusesVerifiedEmail
-        switch try await mappingStoreErrors(await store.register(registration)) {
-        case .unknownHandle: throw .unknownHandle(sentAs: form.handleName)
-        case .userAlreadyExists: throw .userAlreadyExists
-        case .emailAlreadyExists: throw .emailAlreadyExists
-        case .registered(let user):
-            sessions.remember(issued, of: user, ticket)
-            return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)
+        guard let result = try await mappingStoreErrors(await store.register(registration)) else {
+            throw .unknownHandle(sentAs: form.handleName)
         }
+        let user = try result.get()
+        sessions.remember(issued, of: user, ticket)
+        return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)
     }
 
     private func metadata(_ outcome: String, _ correlationID: CorrelationID) -> Logger.Metadata {

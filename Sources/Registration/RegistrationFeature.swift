@@ -22,13 +22,13 @@ package struct RegistrationFeature: Feature {
 
     package var registrar: (any Registrar)? { registerUser }
 
-    package var pageRegistration: (any PageRegistration)? { PageRegistrations(registerUser: registerUser) }
+    package var pageRegistration: (any PageRegistration)? { registerUser }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         for path in ["/users", "/auth/register"] {
             router.post(path, api.admitting(.enteringOrPage, register))
         }
-        PageRegistrations(registerUser: registerUser).addRoutes(to: &router, of: api)
+        registerUser.addRoutes(to: &router, of: api)
     }
 
     private func register(_ api: LatchkeyAPI, _ request: Request, _ admission: Admission) async throws -> Response {

@@ -15,7 +15,11 @@ struct RegistrationPage {
         case refused(APIError, UserAttributes<String>)
     }
 
-    let registration: OpenRegistration
+    let registration: PendingRegistration
+    /// The provider's further claims, which a registration stores.
+    let claims: ConsentedClaims
+    /// What a registration must have.
+    let required: [UserAttribute]
     /// ``RegistrationCookie/formID``
     let id: String
     /// The path below which a proxy serves this server.
@@ -24,6 +28,9 @@ struct RegistrationPage {
     let exit: String
     var entries = UserAttributes<String>()
     var refusal: Refusal?
+
+    /// The provider's attributes, which a registration stores unless the form has others.
+    private var profile: Profile { registration.profile.withReachableEmail }
 
     /// The entries that are not the provider's values. Those count as sent: a provider may write a value in a form that
     /// a user may not enter.
@@ -71,18 +78,17 @@ struct RegistrationPage {
     // What the provider sent.
 
     private var sent: String {
-        let attributes = registration.profile.present.map { attribute in
-            (Self.label(attribute), registration.profile[attribute] ?? "", isVerified(attribute))
+        let attributes = profile.present.map { attribute in
+            (Self.label(attribute), profile[attribute] ?? "", isVerified(attribute))
         }
-        let claims = registration.claims.present.map { claim in
-            (Self.label(claim), registration.claims[claim].map(Self.text) ?? "", false)
-        }
-        let source = AppRedirectURI.origin(of: registration.issuer)?.split(ascii: "/").last.map(String.init)
+        let facts =
+            attributes + claims.present.map { (Self.label($0), claims[$0].map(Self.text) ?? "", false) }
+        let source = AppRedirectURI.origin(of: registration.identity.issuer)?.split(ascii: "/").last.map(String.init)
         let provider = source.map { " (<code>\(HTML.escaped($0))</code>)" } ?? ""
-        guard !(attributes + claims).isEmpty else {
+        guard !facts.isEmpty else {
             return "<p>The provider\(provider) has identified you, and has sent nothing else about you.</p>"
         }
-        let items = (attributes + claims).map { name, value, isVerified in
+        let items = facts.map { name, value, isVerified in
             "<dt>\(HTML.escaped(name))</dt><dd><bdi>\(HTML.escaped(value))</bdi>"
                 + (isVerified ? " <span class=\"given\">· verified</span>" : "") + "</dd>"
         }
@@ -133,27 +139,27 @@ struct RegistrationPage {
     private var shown: [UserAttribute] {
         UserAttribute.allCases.filter { attribute in
             switch attribute {
-            case .givenName, .familyName: isKnown(attribute) || registration.required.contains(attribute)
+            case .givenName, .familyName: isKnown(attribute) || required.contains(attribute)
             case .username, .name, .email, .phoneNumber, .postalCode: true
             }
         }
     }
 
-    private func isKnown(_ attribute: UserAttribute) -> Bool { registration.profile[attribute] != nil }
+    private func isKnown(_ attribute: UserAttribute) -> Bool { profile[attribute] != nil }
 
     private func isSent(_ entry: String, _ attribute: UserAttribute) -> Bool {
-        registration.profile[attribute]?.hasSameBytes(as: entry) ?? false
+        profile[attribute]?.hasSameBytes(as: entry) ?? false
     }
 
     private func field(_ attribute: UserAttribute) -> String {
         let name = attribute.registrationName
         let problem = problem(with: attribute)
-        let isRequired = registration.required.contains(attribute)
+        let isRequired = required.contains(attribute)
         let hint = isKnown(attribute) || isRequired ? "" : " <span>(optional)</span>"
         let marks =
             (isRequired && !isKnown(attribute) ? " required" : "")
             + (problem == nil ? "" : " aria-invalid=\"true\" aria-describedby=\"\(name)-problem\"")
-        let value = entries[attribute] ?? registration.profile[attribute] ?? ""
+        let value = entries[attribute] ?? profile[attribute] ?? ""
         return """
             <div><label for="\(name)">\(HTML.escaped(Self.label(attribute)))\(hint)</label>
             <input id="\(name)" name="\(name)" value="\(HTML.escaped(value))" \(Self.kind(attribute))\(marks)>\
@@ -220,17 +226,4 @@ struct RegistrationPage {
                 ?? ConsentedClaims.AddressMember.allCases.compactMap { members[$0] }.joined(separator: ", ")
         }
     }
-}
-
-/// A registration that its user has not completed: what the provider sent, and what is required.
-struct OpenRegistration: Sendable {
-    let issuer: String
-    /// The provider's attributes that a registration stores unless the form has others.
-    let profile: Profile
-    /// Which of them the provider verified.
-    let verified: VerifiedFlags
-    /// The provider's further claims that a registration stores.
-    let claims: ConsentedClaims
-    /// What a registration must have.
-    let required: [UserAttribute]
 }

@@ -8,13 +8,11 @@ import SignIn
 ///
 /// The handle of the registration is in a cookie of the browser, which is set when the sign-in ends. The form has no
 /// credential.
-struct PageRegistrations: PageRegistration {
-    let path = "/register"
-
-    let registerUser: RegisterUser
+extension RegisterUser: PageRegistration {
+    var path: String { "/register" }
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        router.get(path, api.paged { try await show($1, $0) })
+        router.get(path, api.paged { try await page(of: $1, $0).page.response })
         router.post(path, api.paged { try await register($1, $0) })
     }
 
@@ -30,10 +28,6 @@ struct PageRegistrations: PageRegistration {
 
     func clearedCookie(of request: Request, _ api: LatchkeyAPI) -> HTTPField? {
         api.cookies.registration(of: request) == nil ? nil : api.cookies.clearRegistration
-    }
-
-    private func show(_ request: Request, _ api: LatchkeyAPI) async throws -> Response {
-        try await page(of: request, api).page.response
     }
 
     /// Only by the page's own form, in the browser of the sign-in.
@@ -52,7 +46,7 @@ struct PageRegistrations: PageRegistration {
         form.device = DeviceName.of(request)
         form.attributes = page.changes
         do throws(SignInError) {
-            let signedIn = try await registerUser.register(form, by: api.useCases.completion)
+            let signedIn = try await register(form, by: api.useCases.completion)
             await api.endFormerSession(of: request)
             var response = Response.redirect(to: cookie.location)
             response.headers.append(contentsOf: api.cookies.setSession(signedIn.tokens))
@@ -80,10 +74,13 @@ struct PageRegistrations: PageRegistration {
     ) async throws -> (cookie: RegistrationCookie, page: RegistrationPage) {
         guard let cookie = api.cookies.registration(of: request),
             try await !api.useCases.oneTimeStore.present(among: [cookie.hash]).isEmpty,
-            let open = try await registerUser.open(cookie.handle, cookie.codeChallenge, by: api.useCases.completion)
+            let pending = try await pending(
+                cookie.handle, cookie.codeChallenge, by: api.useCases.completion)
         else { throw APIError.registrationOver(api.cookies) }
         let page = RegistrationPage(
-            registration: open, id: cookie.formID, path: api.baseURL.path, exit: api.redirects?.signInPage ?? "/")
+            registration: pending, claims: api.useCases.claimsVault.claims(in: pending.claims, of: pending.handle),
+            required: rules.requiredAttributes.map(\.attribute), id: cookie.formID, path: api.baseURL.path,
+            exit: api.redirects?.signInPage ?? "/")
         return (cookie, page)
     }
 }

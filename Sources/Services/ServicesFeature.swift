@@ -29,20 +29,19 @@ package struct ServicesFeature: Feature {
         let sessions = api.useCases.sessions
         guard question.hint != "refresh_token" else {
             return .task {
-                introspection(of: try await sessions.authenticate(refreshToken: question.token), .refresh, admission)
+                introspection(
+                    of: try await sessions.authenticate(refreshToken: question.token), isRefreshToken: true, admission)
             }
         }
         return switch sessions.lookUp(question.token) {
-        case .value(let found): .value(introspection(of: found, .session, admission))
-        case .task(let work): .task { introspection(of: try await work(), .session, admission) }
+        case .value(let found): .value(introspection(of: found, admission))
+        case .task(let work): .task { introspection(of: try await work(), admission) }
         }
     }
 
-    private enum TokenKind { case session, refresh }
-
     /// - Parameter token: The session of a valid token.
     private static func introspection(
-        of token: SessionAndUser?, _ kind: TokenKind, _ admission: Admission
+        of token: SessionAndUser?, isRefreshToken: Bool = false, _ admission: Admission
     ) -> Response {
         // A session of a client that the key is not for counts as unknown.
         let found = token.flatMap { admission.allows($0.session.clientID) ? $0 : nil }
@@ -50,7 +49,7 @@ package struct ServicesFeature: Feature {
             json.add("active", found != nil)
             if let found {
                 // A refresh token is not a bearer token, and `expiresAt` is not its expiry.
-                if kind == .session {
+                if !isRefreshToken {
                     json.add("token_type", "bearer")
                     json.add("exp", found.session.expiresAt.secondsSinceEpoch)
                 }

@@ -23,11 +23,12 @@ struct AuthorizeTransaction: Sendable {
     ///   - request: With a context and `acr_values`.
     ///   - token: The token of the user's session.
     ///   - session: The session of the token.
+    /// - Returns: The receipt, also as a JWT for the administrator's services, which is good once.
     /// - Throws: As a sign-in with a code; `invalid_id_token` if the ID token has another user, context or level of
     ///   assurance, or an authentication that is too old.
     func callAsFunction(
         _ request: SignInRequest, token: Secret, session: SessionAndUser
-    ) async throws(SignInError) -> AuthorizedTransaction {
+    ) async throws(SignInError) -> (receipt: Receipt, signed: Secret, CorrelationID) {
         try await environment.perform(request, as: .transaction) { (run) async throws(SignInError) in
             guard let context = request.demand.context, !request.demand.acrValues.isEmpty else {
                 throw .transactionIncomplete
@@ -39,10 +40,7 @@ struct AuthorizeTransaction: Sendable {
             run.begin(.store)
             let receipt = try await record(
                 idToken, context: context, run.request, tokenEndpoint: provider.tokenEndpoint, token, session)
-            let transaction = AuthorizedTransaction(
-                receipt: receipt, signedReceipt: try receipt.signed(by: key),
-                expiresIn: settings.receiptLifetime, correlationID: run.correlationID)
-            return (transaction, .authorized)
+            return ((receipt, try receipt.signed(by: key), run.correlationID), .authorized)
         }
     }
 
@@ -100,34 +98,21 @@ struct AuthorizeTransaction: Sendable {
             expiresAt: receipt.expiresAt)
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         let hash = TokenHash(ofSessionToken: token.exposed)
-        let admission: ReceiptAdmission
+        let refusal: SignInError?
         do throws(StorageError) {
-            admission = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)
+            refusal = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)
         } catch {
             throw .receiptNotRecorded(error)
         }
-        switch admission {
-        case .recorded: return receipt
-        case .unknownSession: throw .sessionUnknown
-        case .otherUser: throw SignInError(.failed(.sameUser), codeWasPosted: true).at(tokenEndpoint)
-        case .codeUsed: throw .codeUsed
-        }
+        // The ID token of another user came from the token endpoint.
+        if let refusal { throw refusal.check == nil ? refusal : refusal.at(tokenEndpoint) }
+        return receipt
     }
 
     /// Identifies a code of a provider: provider names and network digits have no space, and a code has no line break.
     private static func name(ofCodeIn request: SignInRequest) -> String {
         "\(request.provider.text) \(request.network?.text ?? "") \(request.code.exposed)"
     }
-}
-
-/// A transaction that the user approved at the provider.
-struct AuthorizedTransaction: Sendable {
-    let receipt: Receipt
-    /// The receipt as a signed JWT, for the administrator's services; good once.
-    let signedReceipt: Secret
-    /// Seconds until the receipt expires.
-    let expiresIn: Int64
-    let correlationID: CorrelationID
 }
 
 /// What this process did lately and must not repeat: posting the code of a transaction, taking its nonce.
@@ -155,7 +140,7 @@ extension SignInError {
         .invalidRequest, .invalidRequest, "context or acr_values is missing. Send both as in the authorization request."
     )
 
-    fileprivate static let codeUsed = SignInError(
+    static let codeUsed = SignInError(
         .refusedByProvider, .requestDenied, "The code was used before. Ask the user again, and send the new code.",
         providerCode: "invalid_grant", codeMayBeSpent: true)
 

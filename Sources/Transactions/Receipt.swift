@@ -97,13 +97,8 @@ struct RedeemReceipt: Sendable {
         let now = environment.clock.now()
         guard now < receipt.expiresAt else { throw .expiredReceipt }
         let id = TokenHash(sha256Of: receipt.id)
-        let result = try await mappingStoreErrors(await store.redeemReceipt(id, at: now))
-        switch result {
-        case .redeemed: return receipt
-        case .alreadyRedeemed: throw .usedReceipt
-        case .expired: throw .expiredReceipt
-        case .unknown: throw .unknownReceipt
-        }
+        if let refusal = try await mappingStoreErrors(await store.redeemReceipt(id, at: now)) { throw refusal }
+        return receipt
     }
 }
 

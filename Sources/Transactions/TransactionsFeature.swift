@@ -47,7 +47,7 @@ package struct TransactionsFeature: Feature {
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        let (environment, keys) = (api.useCases.environment, api.useCases.signingKeys)
+        let (environment, keys, settings) = (api.useCases.environment, api.useCases.signingKeys, settings)
         let authorize = AuthorizeTransaction(
             environment: environment, settings: settings, issuer: issuer, store: store, keys: keys, onceOnly: onceOnly)
         router.post(
@@ -59,7 +59,17 @@ package struct TransactionsFeature: Feature {
                 let transaction = try SignInRequest(
                     BodyFields(request, from: caller.admission), at: target, isTransaction: true)
                 try caller.admission.check(transaction.clientID.text)
-                return try await authorize(transaction, token: caller.token, session: caller.holder).response
+                let (receipt, signed, correlationID) = try await authorize(
+                    transaction, token: caller.token, session: caller.holder)
+                return .json(.ok, capacity: 1024) { json in
+                    json.add("authorized", true)
+                    json.add("context", receipt.context)
+                    json.add("acr", receipt.acr)
+                    json.add("auth_time", receipt.authTime.secondsSinceEpoch)
+                    json.add("receipt", signed.exposed)
+                    json.add("expires_in", settings.receiptLifetime)
+                    json.add("correlation_id", correlationID.text)
+                }
             })
         let redeem = RedeemReceipt(environment: environment, keys: keys, store: store)
         router.post(
@@ -70,20 +80,6 @@ package struct TransactionsFeature: Feature {
                 guard let text, reader.problems.isEmpty else { throw reader.refusal() }
                 return try await redeem(Secret(text), clients: admission.clients).response
             })
-    }
-}
-
-extension AuthorizedTransaction {
-    fileprivate var response: Response {
-        .json(.ok, capacity: 1024) { json in
-            json.add("authorized", true)
-            json.add("context", receipt.context)
-            json.add("acr", receipt.acr)
-            json.add("auth_time", receipt.authTime.secondsSinceEpoch)
-            json.add("receipt", signedReceipt.exposed)
-            json.add("expires_in", expiresIn)
-            json.add("correlation_id", correlationID.text)
-        }
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 /// The state machine of backchannel authentication: every status with every event.
 @Suite("The record of a backchannel authentication")
 struct BackchannelAuthenticationStatusTests {
-    typealias Status = BackchannelAuthenticationStatus
+    typealias Status = BackchannelAuthenticationRecord.Phase
 
     struct Row: Sendable, CustomTestStringConvertible {
         let status: Status
@@ -56,11 +56,11 @@ struct BackchannelAuthenticationStatusTests {
     @Test(
         "expires while it waits or is approved, and not after it has ended",
         arguments: [
-            (BackchannelAuthenticationRecord.Phase.pending, Status.pending, Status.expired),
+            (Status.pending, Status.pending, Status.expired),
             (.approved, .approved, .expired),
             (.done, .done, .done), (.failed, .failed, .failed), (.cancelled, .cancelled, .cancelled),
         ])
-    func expiry(phase: BackchannelAuthenticationRecord.Phase, before: Status, after: Status) throws {
+    func expiry(phase: Status, before: Status, after: Status) throws {
         let end = Timestamp(secondsSinceEpoch: 100)
         let hash = try #require(TokenHash([UInt8](repeating: 1, count: 32)))
         let terms = BackchannelAuthenticationRecord.Terms(
@@ -69,7 +69,7 @@ struct BackchannelAuthenticationStatusTests {
         var record = BackchannelAuthenticationRecord(
             handle: hash, caller: hash, terms: terms, notification: hash, expiresAt: end, removedAt: end)
         record.phase = phase
-        #expect(Status(record, at: Timestamp(secondsSinceEpoch: 99)) == before)
-        #expect(Status(record, at: end) == after)
+        #expect(record.phase(at: Timestamp(secondsSinceEpoch: 99)) == before)
+        #expect(record.phase(at: end) == after)
     }
 }

@@ -1,6 +1,7 @@
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
 import StorageModel
 
 /// The column `content`: what is only stored and read back.
@@ -22,12 +23,10 @@ extension BackchannelAuthenticationRecord {
         return String(decoding: json.finish(), as: UTF8.self)
     }
 
-    /// A record of a row, pending and unchanged; nil for a content that ``content`` did not make.
-    init?(
-        handle: TokenHash, caller: TokenHash, provider: String, network: String, notification: TokenHash,
-        expiresAt: Timestamp, removedAt: Timestamp, content: String
-    ) {
-        guard let json = (try? JSONValue(parsing: Array(content.utf8)))?.object,
+    /// A record of a row; nil for a content that ``content`` did not make.
+    init?(_ row: borrowing CachedStatement) throws {
+        guard let phase = Phase(rawValue: try row.text(4)),
+            let json = (try? JSONValue(parsing: Array(try row.text(9).utf8)))?.object,
             let clientID = json["client_id"]?.string.flatMap(ClientID.init), let scopes = json["scope"]?.strings,
             let acrValues = json["acr_values"]?.strings, let prompt = json["prompt"]?.strings,
             let correlationID = json["correlation_id"]?.string.flatMap(CorrelationID.init),
@@ -38,25 +37,26 @@ extension BackchannelAuthenticationRecord {
         demand.acrValues = acrValues
         demand.context = json["context"]?.string
         demand.prompt = prompt.compactMap(Prompt.init)
-        let carrier = json["carrier"]?.object.flatMap {
-            BackchannelAuthenticationParameters.CarrierRequest($0, at: network)
-        }
+        let network = try row.text(3)
+        let carrier = json["carrier"]?.object.flatMap { Terms.CarrierRequest($0, at: network) }
         let user = json["user"]?.object.flatMap(VouchedUser.init)
         let polling = json["polling"]?.object.flatMap(TokenPolling.init)
         guard (carrier == nil) == (json["carrier"] == nil), (user == nil) == (json["user"] == nil),
             (polling == nil) == (json["polling"] == nil)
         else { return nil }
         self.init(
-            handle: handle, caller: caller,
+            handle: try row.hash(0), caller: try row.hash(1),
             terms: Terms(
-                provider: provider, clientID: clientID, demand: demand, carrier: carrier, correlationID: correlationID),
-            attempt: attempt, notification: notification, carrierRequest: json["carrier_request"]?.hash,
+                provider: try row.text(2), clientID: clientID, demand: demand, carrier: carrier,
+                correlationID: correlationID),
+            phase: phase, attempt: attempt, notification: try row.hash(5),
+            carrierRequest: json["carrier_request"]?.hash,
             failure: json["failure"]?.string.map(BackchannelAuthenticationFailure.init), user: user, polling: polling,
-            expiresAt: expiresAt, removedAt: removedAt)
+            expiresAt: row.time(6), removedAt: row.time(7), revision: row.number(8))
     }
 }
 
-extension BackchannelAuthenticationParameters.CarrierRequest {
+extension BackchannelAuthenticationRecord.Terms.CarrierRequest {
     fileprivate func write(to json: inout JSONObjectWriter) {
         json.add("login_hint", loginHint.text.exposed)
         json.add("redirect_uri", redirectURI)

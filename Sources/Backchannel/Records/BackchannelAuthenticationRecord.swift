@@ -8,7 +8,6 @@ import StorageModel
 ///
 /// The handle, the notification token and the provider's request id are stored as hashes only.
 struct BackchannelAuthenticationRecord: Sendable, Hashable {
-    /// Its phase, apart from expiry.
     enum Phase: String, Sendable, CaseIterable {
         /// The provider has not reported the user's answer.
         case pending
@@ -19,16 +18,26 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
         /// The provider refused, or its result was invalid.
         case failed
         case cancelled
+        /// Pending or approved, and too old. It is not stored.
+        case expired
     }
 
     /// What was asked for, which a retry repeats.
     struct Terms: Sendable, Hashable {
+        /// Whom a carrier is asked about, and how (ZenKey's server-initiated authorization).
+        struct CarrierRequest: Sendable, Hashable {
+            var loginHint: LoginHint
+            var network: MCCMNC
+            var redirectURI: String
+            var options: String?
+        }
+
         /// The provider's name in paths.
         var provider: String
         var clientID: ClientID
         var demand: AuthenticationDemand
         /// Nil for a provider other than a carrier: a request to it is not repeated.
-        var carrier: BackchannelAuthenticationParameters.CarrierRequest?
+        var carrier: CarrierRequest?
         var correlationID: CorrelationID
 
         var network: MCCMNC? { carrier?.network }
@@ -70,23 +79,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
     var revision: Int64 = 0
 }
 
-/// Whether a request to a provider may be sent. Only an admitted one is counted.
-enum BackchannelAuthenticationAdmission: Sendable, Hashable {
-    case admitted
-    case tooManyOfCaller
-    case tooManyPendingOfCaller
-    case tooManyPendingForUser
-    /// The caller has its part of those that may be pending for the user.
-    case tooManyPendingForUserOfCaller
-    case tooManyPendingAtProvider
-    /// All callers together had the user prompted as often as they may.
-    case promptedTooOften(secondsToWait: Int64)
-    /// The caller had the user prompted as often as one caller may.
-    case promptedTooOftenByCaller(secondsToWait: Int64)
-    /// The caller had users prompted as often as one caller may who did not sign in.
-    case tooManyPromptsOfCaller(secondsToWait: Int64)
-}
-
 /// The result of completing a backchannel authentication by signing its user in.
 enum BackchannelAuthenticationEnding: Sendable, Hashable {
     case signedIn(SignedInUser)
@@ -96,21 +88,4 @@ enum BackchannelAuthenticationEnding: Sendable, Hashable {
     case sessionEnded
     /// It was changed since it was read: nothing was stored.
     case changed
-}
-
-/// The most backchannel authentications that are stored at once.
-package struct BackchannelAuthenticationLimits: Sendable, Hashable {
-    /// Of one caller, in any phase.
-    package var perCaller = 10_000
-    /// Pending for one user, of all callers. One caller may have half of them, rounded up.
-    package var pendingPerUser = 3
-    /// Pending at one provider, of one API key, or of one address where there is no key. Well below
-    /// ``pendingPerCarrier``, so that no caller can keep out all others.
-    package var pendingPerCaller = 1_000
-    /// Pending at one provider, of all callers.
-    package var pendingPerCarrier = 10_000
-
-    /// The part of ``pendingPerUser`` that one caller may have: one caller alone cannot keep a user from signing in
-    /// elsewhere.
-    var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
 }

@@ -8,15 +8,15 @@ private enum BackchannelAuthenticationsTable {
     typealias Record = BackchannelAuthenticationRecord
 
     /// Counts the prompt of a request, if no limit of other pending records is reached.
-    static func admit(
-        _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
+    static func refusal(
+        of record: Record, for prompt: BackchannelPrompt, limits: BackchannelSettings, at now: Timestamp,
         in db: SQLSession
-    ) throws -> BackchannelAuthenticationAdmission {
+    ) throws -> PromptRefusal? {
         let others = "phase = 'pending' AND expires_at > ? AND handle_hash <> ?"
         let atCarrier = "provider = ? AND network = ?"
         let (provider, network) = (record.terms.provider, record.terms.networkText)
         if try exceeds(
-            limits.pendingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.caller,
+            limits.pendingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.quota.caller,
             now, record.handle, in: db)
         {
             return .tooManyPendingOfCaller
@@ -27,10 +27,11 @@ private enum BackchannelAuthenticationsTable {
             return .tooManyPendingForUser
         }
         if try exceeds(
-            limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", prompt.user, prompt.caller,
+            limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", prompt.user,
+            prompt.quota.caller,
             now, record.handle, in: db)
         {
-            return .tooManyPendingForUserOfCaller
+            return .tooManyPendingForUser
         }
         if try exceeds(
             limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
@@ -40,7 +41,7 @@ private enum BackchannelAuthenticationsTable {
         // Last, because only what is admitted counts.
         let allowances = prompt.allowances
         let refused = try PromptsTable.count(allowances.map(\.use), at: now, in: db)
-        return refused.map { allowances[$0.place].refusal($0.secondsToWait) } ?? .admitted
+        return refused.map { allowances[$0.place].refusal($0.secondsToWait) }
     }
 
     /// Counts no further than the limit.
@@ -57,7 +58,7 @@ private enum BackchannelAuthenticationsTable {
             INSERT INTO backchannel_authentications (handle_hash, caller, provider, network, user_hash, share, phase, \
             notification_hash, expires_at, removed_at, content, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
             """, record.handle, record.caller, record.terms.provider, record.terms.networkText, prompt.user,
-            prompt.caller, record.phase.rawValue, record.notification, record.expiresAt, record.removedAt,
+            prompt.quota.caller, record.phase.rawValue, record.notification, record.expiresAt, record.removedAt,
             record.content)
     }
 
@@ -80,15 +81,9 @@ private enum BackchannelAuthenticationsTable {
             content FROM backchannel_authentications WHERE \(column) = ? AND removed_at > ?
             """, hash, now
         ) { row in
-            guard
-                var record = Record(
-                    handle: try row.hash(0), caller: try row.hash(1), provider: try row.text(2),
-                    network: try row.text(3), notification: try row.hash(5), expiresAt: row.time(6),
-                    removedAt: row.time(7), content: try row.text(9)),
-                let phase = Record.Phase(rawValue: try row.text(4))
-            else { throw StorageError(.corrupt, reason: "a backchannel authentication is unreadable") }
-            record.phase = phase
-            record.revision = row.number(8)
+            guard let record = try Record(row) else {
+                throw StorageError(.corrupt, reason: "a backchannel authentication is unreadable")
+            }
             return record
         }
     }
@@ -102,15 +97,15 @@ extension SQLStore {
     /// Stores a new backchannel authentication and counts the prompt of its first request, unless a limit is reached.
     func addBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
-        limits: BackchannelAuthenticationLimits, at now: Timestamp
-    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+        limits: BackchannelSettings, at now: Timestamp
+    ) async throws(StorageError) -> PromptRefusal? {
         try await writes.submit { db in
             typealias Table = BackchannelAuthenticationsTable
             guard try !Table.exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db)
             else { return .tooManyOfCaller }
-            let admission = try Table.admit(record, for: prompt, limits: limits, at: now, in: db)
-            if admission == .admitted { try Table.insert(record, for: prompt, in: db) }
-            return admission
+            let refusal = try Table.refusal(of: record, for: prompt, limits: limits, at: now, in: db)
+            if refusal == nil { try Table.insert(record, for: prompt, in: db) }
+            return refusal
         }
     }
 
@@ -118,10 +113,10 @@ extension SQLStore {
     /// record itself does not change.
     func admitBackchannelRequest(
         of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
-        limits: BackchannelAuthenticationLimits, at now: Timestamp
-    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+        limits: BackchannelSettings, at now: Timestamp
+    ) async throws(StorageError) -> PromptRefusal? {
         try await writes.submit { db in
-            try BackchannelAuthenticationsTable.admit(record, for: prompt, limits: limits, at: now, in: db)
+            try BackchannelAuthenticationsTable.refusal(of: record, for: prompt, limits: limits, at: now, in: db)
         }
     }
 
@@ -158,7 +153,7 @@ extension SQLStore {
     }
 
     /// Replaces a record and signs its user in, in one transaction.
-    /// - Parameter allowance: The ``BackchannelPrompt/callerAllowance`` in which the prompt counts no longer, because
+    /// - Parameter allowance: The ``PromptQuota/perCaller`` in which the prompt counts no longer, because
     ///   the user approved it; nil to leave it.
     func endBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord, givingBackTo allowance: SharedAllowance?

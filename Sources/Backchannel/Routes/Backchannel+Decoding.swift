@@ -6,16 +6,15 @@ import SignIn
 extension BackchannelAuthenticationParameters {
     /// Reads a backchannel authentication from a body's fields (docs/approvals.md).
     /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields, at target: SignInTarget) throws(APIError) {
-        let name = target.reference.provider
+    init(_ fields: BodyFields, at target: SignInTarget, random: RandomSource) throws(APIError) {
         if target.usesNetworkDiscovery {
-            try self.init(carrierRequest: fields, provider: name)
+            try self.init(ofCarrier: fields, target.reference.provider, random)
         } else {
-            try self.init(providerRequest: fields, provider: name, target.server)
+            try self.init(ofProvider: fields, target.reference.provider, target.server, random)
         }
     }
 
-    private init(carrierRequest fields: BodyFields, provider: String) throws(APIError) {
+    private init(ofCarrier fields: BodyFields, _ provider: String, _ random: RandomSource) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(required: true)
@@ -32,15 +31,15 @@ extension BackchannelAuthenticationParameters {
             throw reader.refusal(correlationID)
         }
         self.init(
-            provider: provider, clientID: clientID, demand: demand,
-            request: .carrier(
-                CarrierRequest(loginHint: loginHint, network: network, redirectURI: redirectURI, options: options)),
-            correlationID: correlationID, sentNames: reader.sentNames)
+            terms: .init(
+                provider: provider, clientID: clientID, demand: demand,
+                carrier: .init(loginHint: loginHint, network: network, redirectURI: redirectURI, options: options),
+                correlationID: correlationID ?? .random(from: random)), sentNames: reader.sentNames)
     }
 
     /// For another provider (CIBA Core section 7.1).
     private init(
-        providerRequest fields: BodyFields, provider: String, _ server: AuthorizationServer
+        ofProvider fields: BodyFields, _ provider: String, _ server: AuthorizationServer, _ random: RandomSource
     ) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
@@ -58,13 +57,16 @@ extension BackchannelAuthenticationParameters {
         if requestedExpiry == 0 { reader.refuse("requested_expiry", "must be at least 1") }
         let userCode = reader.visibleText("user_code", ["userCode"], limit: 128)
         guard reader.problems.isEmpty, let clientID, let user else { throw reader.refusal(correlationID) }
+        var message = BackchannelAuthenticationRequest(scopes: demand.scopes, hint: user.hint)
+        message.bindingMessage = bindingMessage
+        message.acrValues = demand.acrValues
+        message.requestedExpiry = requestedExpiry
+        message.userCode = userCode.map { Secret($0) }
         self.init(
-            provider: provider, clientID: clientID, demand: demand,
-            request: .provider(
-                ProviderRequest(
-                    user: user, bindingMessage: bindingMessage, requestedExpiry: requestedExpiry,
-                    userCode: userCode.flatMap { $0.isEmpty ? nil : Secret($0) })),
-            correlationID: correlationID, sentNames: reader.sentNames)
+            terms: .init(
+                provider: provider, clientID: clientID, demand: demand,
+                correlationID: correlationID ?? .random(from: random)),
+            ofProvider: (user, message), sentNames: reader.sentNames)
     }
 }
 

@@ -5,86 +5,71 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-struct BackchannelRoutes: Sendable {
+/// The routes of backchannel authentication (docs/approvals.md).
+extension BackchannelAuthentication {
     static let path = "/auth/{provider}/backchannel"
     /// ZenKey's name for the former with its provider.
     static let carriersPath = "/auth/zenkey-async-signin"
 
-    private let api: LatchkeyAPI
-    private let backchannelAuthentication: BackchannelAuthentication
-    /// Whether the outcome gets 302 instead of 200.
-    private let usesFound: Bool
-
-    init(_ api: LatchkeyAPI, _ feature: BackchannelFeature) {
-        self.api = api
-        backchannelAuthentication = feature.backchannelAuthentication(beside: api.useCases)
-        usesFound = feature.settings.async302
-    }
-
-    func add(to router: inout Router) {
-        add(Self.carriersPath, to: &router) { _ in "zenkey" }
-        add(Self.path, to: &router, at: \.provider)
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        add(Self.carriersPath, to: &router, of: api) { _ in "zenkey" }
+        add(Self.path, to: &router, of: api, at: \.provider)
     }
 
     private func add(
-        _ path: String, to router: inout Router, at provider: @escaping @Sendable (Request) -> String
+        _ path: String, to router: inout Router, of api: LatchkeyAPI,
+        at provider: @escaping @Sendable (Request) -> String
     ) {
-        router.post(path, api.admitting(.entering) { try await start($1, $2, at: provider($1)) })
+        router.post(path, api.admitting(.entering) { try await start($0, $1, $2, at: provider($1)) })
         // For providers, which have no API key.
         router.post(path + "/notification") { try await receiveNotification($0, at: provider($0)) }
         let handle = path + "/{auth_req_id}"
-        router.get(handle, api.admitting(.keyed) { try await poll($1, $2, at: provider($1)) })
-        router.post(handle, api.admitting(.entering) { try await retry($1, $2, at: provider($1)) })
-        router.delete(handle, api.admitting(.keyed) { try await cancel($1, $2, at: provider($1)) })
+        router.get(handle, api.admitting(.keyed) { try await poll($0, $1, $2, at: provider($1)) })
+        router.post(handle, api.admitting(.entering) { try await retry($0, $1, $2, at: provider($1)) })
+        router.delete(
+            handle,
+            api.admitting(.keyed) { _, request, admission in
+                try await cancel(request.handle, at: provider(request), for: admission.caller)
+                return .emptyObject
+            })
     }
 
-    private var notificationEndpoint: EndpointURL? {
-        api.baseURL.url.flatMap {
-            EndpointURL($0 + BackchannelAuthentication.notificationPath, policy: .allowLoopbackHTTP)
-        }
-    }
-
-    /// Pages without a key share an origin, so prompts count for each address.
-    private func quota(_ request: Request, _ admission: Admission) -> PromptQuota {
-        PromptQuota(
-            caller: api.caller(of: request, admission), perUser: api.allowance(.promptsPerUser),
-            perCaller: api.allowance(.promptsPerCaller))
-    }
-
-    private func start(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
+    private func start(
+        _ api: LatchkeyAPI, _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
         let signIn = try BackchannelAuthenticationParameters(
-            BodyFields(request, from: admission), at: api.useCases.providers.find(withoutOperators: provider))
-        try admission.check(signIn.clientID.text)
-        return try await backchannelAuthentication.start(
-            signIn, for: admission.caller, within: quota(request, admission), notifiedAt: notificationEndpoint
+            BodyFields(request, from: admission), at: api.useCases.providers.find(withoutOperators: provider),
+            random: api.useCases.environment.random)
+        try admission.check(signIn.terms.clientID.text)
+        return try await start(
+            signIn, for: admission.caller, within: api.promptQuota(request, admission),
+            notifiedAt: api.notificationEndpoint
         ).response
     }
 
-    private func poll(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
+    private func poll(
+        _ api: LatchkeyAPI, _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
         let handle = request.handle
-        let progress = try await backchannelAuthentication.poll(
+        let outcome = try await poll(
             handle, at: provider, for: admission.caller, givingBackTo: api.allowance(.promptsPerCaller))
-        switch progress {
-        case .pending:
-            return .json(.ok, capacity: 64) { json in
+        switch outcome {
+        case nil: return .json(.ok, capacity: 64) { $0.add("auth_req_id", handle.exposed) }
+        case .signedIn(let signedIn):
+            return signedIn.response(feature.settings.async302 ? .found : .ok) { json, _ in
                 json.add("auth_req_id", handle.exposed)
             }
-        case .ended(.signedIn(let signedIn)):
-            return signedIn.response(usesFound ? .found : .ok) { json, _ in json.add("auth_req_id", handle.exposed) }
-        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer, api.compatibility)
+        case .mustRegister(let offer): throw APIError.mustRegister(offer, api.compatibility)
         }
     }
 
-    private func retry(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
-        try await backchannelAuthentication.retry(
-            request.handle, at: provider, for: admission.caller, within: quota(request, admission),
-            notifiedAt: notificationEndpoint
+    private func retry(
+        _ api: LatchkeyAPI, _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
+        try await retry(
+            request.handle, at: provider, for: admission.caller, within: api.promptQuota(request, admission),
+            notifiedAt: api.notificationEndpoint
         ).response
-    }
-
-    private func cancel(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
-        try await backchannelAuthentication.cancel(request.handle, at: provider, for: admission.caller)
-        return .emptyObject
     }
 
     /// The provider's callback. The token is checked first, so that others learn nothing.
@@ -95,22 +80,38 @@ struct BackchannelRoutes: Sendable {
         } catch {
             throw APIError.notificationTokenMissing
         }
-        let notifier = try await backchannelAuthentication.authenticate(token, at: provider, requestID: request.id)
+        let notifier = try await authenticate(token, at: provider, requestID: request.id)
         let notification: BackchannelNotification
         do throws(APIError) {
             let fields = try BodyFields(request)
             notification = try notifier.isPing ? .init(ping: fields) : .init(fields)
         } catch {
-            await backchannelAuthentication.refuse(unreadable: error.description, from: notifier)
+            await refuse(unreadable: error.description, from: notifier)
             throw error
         }
         do throws(SignInError) {
-            try await backchannelAuthentication.receive(notification, from: notifier)
+            try await receive(notification, from: notifier)
         } catch {
             guard error.code == .invalidIDToken else { throw error }
             throw APIError.notificationRefused(error)
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+}
+
+extension LatchkeyAPI {
+    /// Nil if the public URL is not configured.
+    fileprivate var notificationEndpoint: EndpointURL? {
+        baseURL.url.flatMap {
+            EndpointURL($0 + BackchannelAuthentication.notificationPath, policy: .allowLoopbackHTTP)
+        }
+    }
+
+    /// Pages without a key share an origin, so prompts count for each address.
+    fileprivate func promptQuota(_ request: Request, _ admission: Admission) -> PromptQuota {
+        PromptQuota(
+            caller: caller(of: request, admission).hash, perUser: allowance(.promptsPerUser),
+            perCaller: allowance(.promptsPerCaller))
     }
 }
 

@@ -51,7 +51,7 @@ extension FieldReader {
     }
 
     /// The network: from `mccmnc`, or from `mcc` and `mnc`.
-    package mutating func network() -> MCCMNC? {
+    package mutating func network(required: Bool = true) -> MCCMNC? {
         let before = problems.count
         let whole = digits("mccmnc", 5...6)
         let country = digits("mcc", 3...3)
@@ -62,7 +62,7 @@ extension FieldReader {
         case (let whole?, nil, nil): return MCCMNC(whole)
         case (let whole?, let country?, let network?) where whole == country + network: return MCCMNC(whole)
         case (nil, let country?, let network?): return MCCMNC(country + network)
-        case (nil, nil, nil): return refused("mccmnc", "is missing")
+        case (nil, nil, nil): return required ? refused("mccmnc", "is missing") : nil
         case (nil, nil, _): return refused("mcc", "is missing")
         case (nil, _, nil): return refused("mnc", "is missing")
         default: return refused("mccmnc", "differs from mcc and mnc: send one form")

@@ -1,3 +1,4 @@
+package import HTTPServer
 package import OpenIDConnect
 import Primitives
 
@@ -11,6 +12,13 @@ package struct FieldReader {
     package private(set) var sentNames: [String: String] = [:]
 
     package init(_ fields: BodyFields) { self.fields = fields }
+
+    /// Of a request's query, or of a form that a provider has a browser send in place of one. A repeated name is a
+    /// problem.
+    package init(_ query: Query) {
+        fields = .form(query)
+        if let name = query.repeatedName { refuse(name, "is repeated") }
+    }
 
     /// Whether the body is a form, where `+` is a space.
     package var isForm: Bool { if case .form = fields { true } else { false } }

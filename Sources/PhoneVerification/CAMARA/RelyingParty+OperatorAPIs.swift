@@ -126,8 +126,8 @@ extension RelyingParty {
         read: (OutboundResponse, OutboundLimits) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
         try await call(
-            what, method, url, [(XCorrelator.name, XCorrelator.text(of: correlationID))], body: body, with: tokens,
-            step, of: provider, correlationID, read: read)
+            what, method, url, [("x-correlator", correlationID.correlator)], body: body, with: tokens, step,
+            of: provider, correlationID, read: read)
     }
 }
 
@@ -152,13 +152,11 @@ extension MSISDN {
     var hashed: String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
 }
 
-/// The header field `x-correlator` of the CAMARA APIs: up to 256 letters, digits and `-_:;./<>{}`.
-enum XCorrelator {
-    static let name = "x-correlator"
-
-    /// The correlation id, or its SHA-256 in hexadecimal if it has characters that the field cannot have.
-    static func text(of id: CorrelationID) -> String {
-        let isAllowed = id.text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
-        return isAllowed ? id.text : SHA256.hash(data: Array(id.text.utf8)).hexadecimal
+extension CorrelationID {
+    /// As the header field `x-correlator` of the CAMARA APIs, which has up to 256 letters, digits and `-_:;./<>{}`:
+    /// itself, or its SHA-256 in hexadecimal if it has other characters.
+    fileprivate var correlator: String {
+        let isAllowed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
+        return isAllowed ? text : SHA256.hash(data: Array(text.utf8)).hexadecimal
     }
 }

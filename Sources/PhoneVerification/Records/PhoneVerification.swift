@@ -57,6 +57,8 @@ struct PendingPhoneVerification: Sendable, Hashable {
 
     /// How many wrong confirmations end a verification.
     static let mostWrongConfirmations: Int64 = 3
+    /// How long an app has to present its confirmation, in seconds.
+    static let confirmationTime: Int64 = 120
 
     func ended(
         _ status: PhoneVerification.Status, phoneNumber: String?, simSwapped: Bool?, error: String? = nil,
@@ -72,33 +74,8 @@ struct PendingPhoneVerification: Sendable, Hashable {
     }
 }
 
-/// What a browser brought back, until the session confirms it.
-struct PhoneVerificationFinding: Sendable, Hashable {
-    let outcome: PhoneVerification
-    /// The operator's issuer.
-    let issuer: String
-    /// The SHA-256 of what the session has to present.
-    let confirmation: TokenHash
-    /// When it can no longer be confirmed.
-    let expiresAt: Timestamp
-
-    /// How long an app has to present its confirmation, in seconds.
-    static let lifetime: Int64 = 120
-}
-
 /// What a session has: a verification that waits, or one that has ended.
 enum PhoneVerificationState: Sendable, Hashable {
     case pending(PendingPhoneVerification)
     case ended(PhoneVerification)
-}
-
-enum PhoneVerificationConfirmation: Sendable, Hashable {
-    /// The outcome is in effect. The users had the number as verified before.
-    case confirmed(PhoneVerification, formerHolders: [UserID])
-    /// The confirmation is another one.
-    case wrong
-    /// The verification has ended before.
-    case ended
-    /// The session has no such verification.
-    case unknown
 }

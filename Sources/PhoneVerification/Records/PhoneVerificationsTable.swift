@@ -1,9 +1,10 @@
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 
 /// The table `phone_verifications`.
-enum PhoneVerificationsTable {
+private enum PhoneVerificationsTable {
     static func verification(
         _ id: TokenHash, in session: String, at now: Timestamp, in db: SQLSession
     ) throws -> PhoneVerification? {
@@ -35,7 +36,14 @@ enum PhoneVerificationsTable {
         guard try SessionsTable.holds(verification.session, of: user, in: db),
             let found = try UsersTable.trackedUser(user, in: db)
         else { return nil }
-        try insert(verification, in: db)
+        try db.perform(
+            """
+            INSERT INTO phone_verifications (id_hash, user_id, session_id, phone_number, operator, status, \
+            sim_swapped, error, checked_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, verification.id, user, verification.session, verification.phoneNumber ?? "",
+            verification.operatorName, verification.status.rawValue,
+            verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.checkedAt,
+            verification.checkedAt.advanced(bySeconds: PhoneVerification.retention))
         guard verification.status == .verified, let number = verification.phoneNumber else { return [] }
         var verified = found
         verified.confirm(phoneNumber: number, by: issuer, at: verification.checkedAt)
@@ -46,17 +54,6 @@ enum PhoneVerificationsTable {
                 details: AuditDetails { $0.add("issuer", issuer) }), in: db)
         return try ReassignedNumber.endVerifications(
             of: number, nowOf: user, nil, at: now, requestID: requestID, in: db)
-    }
-
-    private static func insert(_ verification: PhoneVerification, in db: SQLSession) throws {
-        try db.perform(
-            """
-            INSERT INTO phone_verifications (id_hash, user_id, session_id, phone_number, operator, status, \
-            sim_swapped, error, checked_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, verification.id, verification.user, verification.session, verification.phoneNumber ?? "",
-            verification.operatorName, verification.status.rawValue,
-            verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.checkedAt,
-            verification.checkedAt.advanced(bySeconds: PhoneVerification.retention))
     }
 }
 
@@ -76,15 +73,164 @@ extension SQLStore {
 
     /// A verification, for the session that asked; nil if it is unknown, another session's, or too old. One that was
     /// not confirmed in time has failed.
-    /// - Parameter error: The code of that failure.
     func phoneVerification(
-        _ id: TokenHash, in session: String, expiredAs error: String, at now: Timestamp
+        _ id: TokenHash, in session: String, at now: Timestamp
     ) async throws(StorageError) -> PhoneVerificationState? {
         try await reads.submit { db in
             if let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db) {
                 return .ended(ended)
             }
-            return try PendingPhoneVerificationsTable.state(id, in: session, expiredAs: error, at: now, in: db)
+            guard let pending = try PendingPhoneVerificationsTable.row(id, in: db)?.pending,
+                pending.session == session, now < pending.expiresAt.advanced(bySeconds: PhoneVerification.retention)
+            else { return nil }
+            guard now >= pending.expiresAt else { return .pending(pending) }
+            return .ended(pending.failed(SignInError.Code.expired.rawValue, at: pending.expiresAt))
+        }
+    }
+}
+
+/// The table `pending_phone_verifications`: those that wait for a browser, or for the confirmation of what it brought.
+private enum PendingPhoneVerificationsTable {
+    struct Row {
+        let pending: PendingPhoneVerification
+        let wrongConfirmations: Int64
+        /// What the browser brought, of an operator of this issuer, until the session confirms it. Nil until the
+        /// browser is back.
+        let finding: (outcome: PhoneVerification, issuer: String, confirmation: TokenHash)?
+
+        init(_ id: TokenHash, _ row: borrowing CachedStatement) throws {
+            pending = PendingPhoneVerification(
+                id: id, user: row.user(0), session: try row.text(1), phoneNumber: row.optionalText(2),
+                operatorName: try row.text(3), expiresAt: row.time(4))
+            wrongConfirmations = row.number(5)
+            guard let status = row.optionalText(6).flatMap(PhoneVerification.Status.init(rawValue:)),
+                let checkedAt = row.optionalTime(10), let issuer = row.optionalText(11),
+                let confirmation = row.optionalHash(12)
+            else {
+                finding = nil
+                return
+            }
+            finding = (
+                outcome: pending.ended(
+                    status, phoneNumber: row.optionalText(7), simSwapped: row.optionalNumber(8).map { $0 != 0 },
+                    error: row.optionalText(9), at: checkedAt),
+                issuer: issuer, confirmation: confirmation
+            )
+        }
+    }
+
+    static func row(_ id: TokenHash, in db: SQLSession) throws -> Row? {
+        try db.first(
+            """
+            SELECT user_id, session_id, phone_number, operator, expires_at, wrong_confirmations, status, \
+            found_number, sim_swapped, error, checked_at, issuer, confirmation_hash FROM pending_phone_verifications \
+            WHERE id_hash = ?
+            """, id
+        ) { try Row(id, $0) }
+    }
+
+    /// One that waits for its browser, while its session lives.
+    static func waiting(
+        _ id: TokenHash, at now: Timestamp, in db: SQLSession
+    ) throws -> PendingPhoneVerification? {
+        guard let row = try row(id, in: db), row.finding == nil, now < row.pending.expiresAt,
+            try SessionsTable.holds(row.pending.session, of: row.pending.user, in: db)
+        else { return nil }
+        return row.pending
+    }
+
+    static func delete(_ id: TokenHash, in db: SQLSession) throws {
+        try db.perform("DELETE FROM pending_phone_verifications WHERE id_hash = ?", id)
+    }
+
+    /// Counts a wrong confirmation. The last one that is allowed ends the verification.
+    static func countWrong(
+        _ row: Row, at now: Timestamp, in db: SQLSession
+    ) throws {
+        guard row.wrongConfirmations + 1 >= PendingPhoneVerification.mostWrongConfirmations else {
+            return try db.perform(
+                """
+                UPDATE pending_phone_verifications SET wrong_confirmations = wrong_confirmations + 1 WHERE id_hash = ?
+                """, row.pending.id)
+        }
+        try delete(row.pending.id, in: db)
+        _ = try PhoneVerificationsTable.add(
+            row.pending.failed(SignInError.Code.invalidGrant.rawValue, at: now), by: "", at: now, requestID: nil, in: db
+        )
+    }
+}
+
+extension SQLStore {
+    /// Stores a verification that a browser is sent away for.
+    /// - Returns: False if the session has ended meanwhile, and then nothing was stored.
+    func beginPhoneVerification(
+        _ pending: PendingPhoneVerification
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            guard try SessionsTable.holds(pending.session, of: pending.user, in: db) else { return false }
+            try db.perform(
+                """
+                INSERT INTO pending_phone_verifications (id_hash, user_id, session_id, phone_number, operator, \
+                expires_at, wrong_confirmations) VALUES (?, ?, ?, ?, ?, ?, ?)
+                """, pending.id, pending.user, pending.session, pending.phoneNumber, pending.operatorName,
+                pending.expiresAt, Int64(0))
+            return true
+        }
+    }
+
+    /// A verification that waits for its browser; nil if it is unknown or too old, if its browser was back before, or
+    /// if its session has ended.
+    func pendingPhoneVerification(
+        _ id: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> PendingPhoneVerification? {
+        try await reads.submit { db in try PendingPhoneVerificationsTable.waiting(id, at: now, in: db) }
+    }
+
+    /// Stores what the browser of a verification brought back, under the conditions of
+    /// ``pendingPhoneVerification(_:at:)``. It changes no user.
+    /// - Parameters:
+    ///   - issuer: The operator's.
+    ///   - confirmation: The SHA-256 of what the session has to present.
+    ///   - end: When it can no longer be confirmed.
+    /// - Returns: False if a condition is not met, and then nothing was stored.
+    func addPhoneVerificationFinding(
+        _ outcome: PhoneVerification, by issuer: String, confirmation: TokenHash, until end: Timestamp,
+        at now: Timestamp
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            guard try PendingPhoneVerificationsTable.waiting(outcome.id, at: now, in: db) != nil else { return false }
+            try db.perform(
+                """
+                UPDATE pending_phone_verifications SET status = ?, found_number = ?, sim_swapped = ?, error = ?, \
+                checked_at = ?, issuer = ?, confirmation_hash = ?, expires_at = ? WHERE id_hash = ?
+                """, outcome.status.rawValue, outcome.phoneNumber, outcome.simSwapped.map { $0 ? Int64(1) : 0 },
+                outcome.error, outcome.checkedAt, issuer, confirmation, end, outcome.id)
+            return true
+        }
+    }
+
+    /// Ends a verification of a session with what the browser brought back, as
+    /// ``addPhoneVerification(_:by:requestID:)`` does. A wrong confirmation is counted, and the last one that is
+    /// allowed ends the verification as failed.
+    /// - Returns: The outcome, which is in effect, and the users who had the number as verified before; or why there is
+    ///   none.
+    func confirmPhoneVerification(
+        _ id: TokenHash, in session: String, with confirmation: TokenHash, at now: Timestamp, requestID: String?
+    ) async throws(StorageError) -> Result<(outcome: PhoneVerification, formerHolders: [UserID]), SignInError> {
+        try await writes.submit { db in
+            guard let row = try PendingPhoneVerificationsTable.row(id, in: db), row.pending.session == session else {
+                let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db)
+                return .failure(ended == nil ? .noSuchVerification : .verificationEnded)
+            }
+            guard now < row.pending.expiresAt else { return .failure(.verificationEnded) }
+            guard let finding = row.finding, finding.confirmation == confirmation else {
+                try PendingPhoneVerificationsTable.countWrong(row, at: now, in: db)
+                return .failure(.confirmationWrong)
+            }
+            try PendingPhoneVerificationsTable.delete(id, in: db)
+            let formerHolders = try PhoneVerificationsTable.add(
+                finding.outcome, by: finding.issuer, at: now, requestID: requestID, in: db)
+            return formerHolders.map { .success((finding.outcome, $0)) } ?? .failure(.noSuchVerification)
         }
     }
 }

@@ -1,9 +1,9 @@
 import HTTPServer
 import HTTPTypes
-import LatchkeyAPI
+package import LatchkeyAPI
 import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 import StorageModel
 
 /// The routes for verifications of a signed-in user's phone number (docs/verified-numbers.md).
@@ -20,15 +20,20 @@ extension VerifyPhoneNumber {
     }
 
     private func verify(_ api: LatchkeyAPI, _ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let asked = try PhoneVerificationRequest(
+        let question = try Question(
             BodyFields(request, from: caller.admission), caller: api.terms(of: request, caller.admission))
-        switch asked.means {
-        case .operatorToken(let token):
-            return try await self(asked.question, with: token, for: caller.holder).response
+        switch question.means {
+        case .operatorToken(let token): return try await self(question, with: token, for: caller.holder).response
         case .redirect(let redirectURI):
-            return try await startVerification(
-                asked.question, redirectURI: redirectURI, publicURL: try api.publicURL(), for: caller.holder
-            ).response
+            let (id, url, seconds, correlationID) = try await startVerification(
+                question, redirectURI: redirectURI, publicURL: try api.publicURL(), for: caller.holder)
+            return .json(.created, capacity: 1024) { json in
+                json.add("verification_id", id)
+                json.add("status", "pending")
+                json.add("authorization_url", url)
+                json.add("expires_in", seconds)
+                json.add("correlation_id", correlationID.text)
+            }
         }
     }
 
@@ -41,18 +46,6 @@ extension VerifyPhoneNumber {
             request.parameters["id"] ?? "", with: Secret(confirmation), correlationID: correlationID,
             for: caller.holder
         ).response
-    }
-}
-
-extension VerifyPhoneNumber.StartedVerification {
-    fileprivate var response: Response {
-        .json(.created, capacity: 1024) { json in
-            json.add("verification_id", id)
-            json.add("status", "pending")
-            json.add("authorization_url", authorizationURL)
-            json.add("expires_in", expiresIn)
-            json.add("correlation_id", correlationID.text)
-        }
     }
 }
 
@@ -77,5 +70,67 @@ extension VerifyPhoneNumber.Outcome {
             }
             json.add("correlation_id", ifPresent: correlationID?.text)
         }
+    }
+}
+
+extension VerifyPhoneNumber.Question {
+    /// Reads a verification from a body's fields.
+    /// - Throws: 400 that names every missing or malformed field.
+    init(_ fields: BodyFields, caller: CallerTerms) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let phoneNumber = reader.visibleText("phone_number", ["phoneNumber"], limit: 16)
+        let provider = reader.visibleText("provider", limit: 32)
+        let hasToken = reader.has("operator_token") || reader.has("operatorToken")
+        let token = hasToken ? reader.operatorToken() : nil
+        // An app that sends an operator token needs no browser.
+        let redirectURI = reader.redirectURI(required: !hasToken)
+        var choice = reader.operatorChoice()
+        choice.caller = caller
+        try reader.check(correlationID)
+        self.init(
+            means: token.map { .operatorToken($0) } ?? .redirect(to: redirectURI ?? ""), phoneNumber: phoneNumber,
+            provider: provider, choice: choice, correlationID: correlationID, sentNames: reader.sentNames)
+    }
+}
+
+extension PhoneVerificationFeature {
+    /// Reads a sign-in with a TS.43 temporary token.
+    /// - Throws: 400 that names every missing or malformed field; `unauthorized_client`; `operator_unknown`; what the
+    ///   lookup of a number throws.
+    package func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) async throws -> SignInRequest? {
+        guard let operators = provider.mobileOperators else { return nil }
+        let environment = api.useCases.environment
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let token = reader.operatorToken()
+        var choice = reader.operatorChoice()
+        choice.number = reader.phoneNumber()
+        choice.caller = terms
+        try reader.check(correlationID)
+        let target = try await OperatorDirectory(operators: operators, environment: environment).choose(
+            choice, .operatorToken, correlationID ?? .random(from: environment.random))
+        let clientID = reader.clientID(at: target.server)
+        guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
+        return SignInRequest(
+            token: token, provider: target.reference, clientID: clientID, correlationID: correlationID,
+            sentNames: reader.sentNames, caller: caller, device: device)
+    }
+}
+
+extension FieldReader {
+    fileprivate mutating func operatorToken() -> Secret? {
+        guard has("operator_token") || has("operatorToken") else {
+            return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")
+        }
+        return visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
+    }
+
+    /// The mobile operator: by its name, by a network, or by both.
+    fileprivate mutating func operatorChoice() -> OperatorChoice {
+        OperatorChoice(name: operatorName(), network: network(required: false))
     }
 }

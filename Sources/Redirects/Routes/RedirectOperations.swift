@@ -33,13 +33,8 @@ extension RedirectsFeature {
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
-            responses: [.redirect()], refusals: [.crossSite]), finish,
-        finish.also(
-            at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
-            "`client_type` is not used."), finishByForm,
-        finishByForm.also(
-            at: "/auth/{provider}/{client_type}/callback", "finishRedirectByFormOfKind", added: [clientTypeInPath],
-            "`client_type` is not used."),
+            responses: [.redirect()], refusals: [.crossSite]), finish, ofKind(finish), finishByForm,
+        ofKind(finishByForm),
         APIOperation(
             .get, "/auth/popup.js", "popupScript", .redirects, .open, "The script of a popup's last page",
             "Posts the outcome to the opener, at its registered origin only, and closes the window.",
@@ -92,8 +87,11 @@ extension RedirectsFeature {
             "api_key": .text("The key of the demonstration, which is not secret.", example: "demo-key"),
         ])
 
-    private static let clientTypeInPath = APIOperation.Parameter.path(
-        "client_type", .text("`web`, `ios`, …", example: "web"))
+    private static func ofKind(_ operation: APIOperation) -> APIOperation {
+        operation.also(
+            at: "/auth/{provider}/{client_type}/callback", operation.id + "OfKind",
+            added: [.path("client_type", .text("`web`, `ios`, …", example: "web"))], "`client_type` is not used.")
+    }
 
     private static let startLocation = APIOperation.Response.location(
         ["expires_in": .span("Time left for the sign-in", example: 600)],

@@ -59,12 +59,16 @@ struct RedirectRoutes: BrowserRedirects {
     }
 
     func start(
-        _ request: Request, sessionIDIsSession: Bool = false, callback: RedirectStart.CallbackPath? = nil,
-        fallback: RedirectStart.UsualRedirectURI? = nil
+        _ request: Request, sessionIDIsSession: Bool = false, callback: ((ClientType) -> String)? = nil,
+        fallback: ((ClientID?, ClientType) -> String?)? = nil
     ) async throws -> Response {
+        var reader = FieldReader(try request.query)
+        // Addresses are in logs and histories.
+        for name in ["phone_number", "phoneNumber"] where reader.has(name) {
+            reader.refuse(name, "must not be in an address: post the start")
+        }
         var start = try RedirectStart(
-            try request.query, provider: request.provider, publicURL: try api.publicURL(), callback: callback,
-            fallback: fallback)
+            reader, provider: request.provider, publicURL: try api.publicURL(), callback: callback, fallback: fallback)
         start.sessionIDIsSession = sessionIDIsSession
         return try await begin(start, request)
     }
@@ -73,19 +77,19 @@ struct RedirectRoutes: BrowserRedirects {
         var start = start
         start.caller = api.terms(of: request, try await api.admitIfNamed(request))
         return respond(
-            try await redirectSignIn.start(start, browser: api.cookies.browser(of: request)), to: request)
+            try await redirectSignIn.start(start, browser: api.cookies.browser(of: request)),
+            asJSON: request.prefersJSON)
     }
 
     /// An app without a browser begins: it opens the location itself. Its fields are in no address.
     private func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
         var start = try RedirectStart(
-            BodyFields(request, from: admission), provider: request.provider, publicURL: try api.publicURL())
+            FieldReader(BodyFields(request, from: admission)), provider: request.provider,
+            publicURL: try api.publicURL())
         // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
         guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
         start.caller = api.terms(of: request, admission)
-        let step = try await redirectSignIn.start(start, browser: nil)
-        guard case .goOn(let location, let seconds, _) = step else { return respond(step) }
-        return .json(.ok, Self.location(location, seconds))
+        return respond(try await redirectSignIn.start(start, browser: nil), asJSON: true)
     }
 
     /// A third party, such as the provider, has sent the browser here to sign in.
@@ -98,42 +102,35 @@ struct RedirectRoutes: BrowserRedirects {
     private func initiateLoginByForm(_ request: Request) async throws -> Response {
         guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
         _ = try start(initiatedBy: form, of: request)
-        let items = LoginInitiation.names.compactMap { name in form[name].map { (name: name, value: $0) } }
+        let items = Self.initiationNames.compactMap { name in form[name].map { (name: name, value: $0) } }
         return .redirect(
             to: api.baseURL.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
     }
 
+    /// The parameters that a third party may send; others are ignored.
+    private static let initiationNames = ["iss", "login_hint", "target_link_uri"]
+
+    /// Reads a third party's request to sign in (OpenID Connect Core section 4).
     private func start(initiatedBy fields: Query, of request: Request) throws -> RedirectStart {
-        let initiation = try LoginInitiation(fields, provider: request.provider)
+        var reader = FieldReader(fields)
+        let issuer = reader.visibleText("iss", limit: 2048, required: true)
+        let loginHint = reader.text("login_hint", limit: 255)
+        let targetLinkURI = reader.visibleText("target_link_uri", limit: 2048)
+        try reader.check()
         return try redirectSignIn.start(
-            initiatedBy: initiation, callbackURL: "\(try api.publicURL())/auth/\(initiation.provider)/callback")
+            initiatedAt: request.provider, by: issuer ?? "", loginHint: loginHint, to: targetLinkURI,
+            callbackURL: "\(try api.publicURL())/auth/\(request.provider)/callback")
     }
 
     /// Only by `POST`, so that a session cookie alone begins nothing; only this browser's session can finish it.
     private func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
-        var start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try api.publicURL())
+        var start = try RedirectStart(
+            FieldReader(BodyFields(request)), provider: request.provider, publicURL: try api.publicURL())
         start.caller = api.terms(of: request, caller.admission)
         let step = try await redirectSignIn.startLink(
             start, for: caller.holder, browser: api.cookies.browser(of: request))
-        return respond(step, to: request)
-    }
-
-    /// A redirect, or its location as JSON for scripts that ask for it.
-    private func respond(_ step: RedirectStep, to request: Request) -> Response {
-        guard request.prefersJSON, case .goOn(let location, let seconds, let browser) = step else {
-            return respond(step)
-        }
-        var response = Response.json(.ok, Self.location(location, seconds))
-        if let browser { response.headers.append(api.cookies.setBrowser(browser)) }
-        return response
-    }
-
-    private static func location(_ location: String, _ seconds: Int64) -> [UInt8] {
-        var json = JSONObjectWriter(capacity: 1024)
-        json.add("location", location)
-        json.add("expires_in", seconds)
-        return json.finish()
+        return respond(step, asJSON: request.prefersJSON)
     }
 
     /// HEAD, as link checkers send it, must not spend the `state`.
@@ -164,9 +161,9 @@ struct RedirectRoutes: BrowserRedirects {
     }
 
     private func finish(_ parameters: Query, _ request: Request) async throws -> Response {
-        let received: ReceivedAuthorizationResponse
+        let received: AuthorizationResponse
         do throws(APIError) {
-            received = try ReceivedAuthorizationResponse(parameters, provider: request.provider)
+            received = try AuthorizationResponse(parameters, provider: request.provider)
         } catch {
             // The error may name a parameter that is personal.
             let repeated = parameters.repeatedName.flatMap { AuthorizationResponse.names.contains($0) ? $0 : nil }
@@ -206,20 +203,27 @@ struct RedirectRoutes: BrowserRedirects {
         guard !admission.isPage || codeVerifier != nil else {
             throw APIError.malformed("code_verifier is missing. A page without an API key must send it.")
         }
-        let signedIn = try await redirectSignIn.sessionCode(
+        let signedIn = try await redirectSignIn.takeSession(
             Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
         return await api.respond(signedIn, .ok, to: admission, request)
     }
 
-    private func respond(_ step: RedirectStep) -> Response {
+    /// - Parameter asJSON: Whether the location where a sign-in goes on is a value, for scripts that ask for it.
+    private func respond(_ step: RedirectStep, asJSON: Bool = false) -> Response {
         switch step {
-        case .goOn(let location, _, let browser):
+        case .goOn(let location, let seconds, let browser):
             var response = Response.redirect(to: location)
+            if asJSON {
+                response = .json(.ok, capacity: 1024) { json in
+                    json.add("location", location)
+                    json.add("expires_in", seconds)
+                }
+            }
             if let browser { response.headers.append(api.cookies.setBrowser(browser)) }
             return response
         case .finished(let end):
             var response =
-                end.clientType == .popup
+                end.start.clientType == .popup
                 ? BrowserPages.popup(end, below: api.baseURL.path)
                 : .redirect(to: location(after: end))
             if case .signedIn(let signedIn) = end.result {
@@ -233,7 +237,7 @@ struct RedirectRoutes: BrowserRedirects {
     /// their own form.
     private func location(after end: RedirectEnd) -> String {
         guard case .mustRegister = end.result, let registration = api.pageRegistration, let url = api.baseURL.url,
-            end.redirectURI.hasSameBytes(as: url + SignInPage.path)
+            end.start.redirectURI.hasSameBytes(as: url + SignInPage.path)
         else { return end.location }
         return api.baseURL.path + registration.path
     }

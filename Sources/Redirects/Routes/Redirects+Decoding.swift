@@ -5,46 +5,23 @@ import Primitives
 import SignIn
 
 extension RedirectStart {
-    typealias CallbackPath = (ClientType) -> String
-    /// The redirect URI if the request has none.
-    typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
-
-    /// Reads the query of a start (docs/web-frontends.md).
+    /// Reads a start (docs/web-frontends.md).
     /// - Parameters:
     ///   - callback: The path that the provider sends the browser back to; by default the provider's callback.
-    ///   - fallback: Without it, `redirect_uri` is required.
+    ///   - fallback: The redirect URI if the request has none. Without it, `redirect_uri` is required.
     /// - Throws: 400 that names every missing or malformed field.
     init(
-        _ query: Query, provider: String, publicURL: String, callback: CallbackPath? = nil,
-        fallback: UsualRedirectURI? = nil
+        _ reader: FieldReader, provider: String, publicURL: String, callback: ((ClientType) -> String)? = nil,
+        fallback: ((ClientID?, ClientType) -> String?)? = nil
     ) throws(APIError) {
-        var reader = FieldReader(.form(query))
-        if let name = query.repeatedName { reader.refuse(name, "is repeated") }
-        // Addresses are in logs and histories.
-        for name in ["phone_number", "phoneNumber"] where reader.has(name) {
-            reader.refuse(name, "must not be in an address: post the start")
-        }
-        try self.init(&reader, provider: provider, publicURL: publicURL, callback, fallback)
-    }
-
-    /// Reads a start from a body's fields.
-    /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields, provider: String, publicURL: String) throws(APIError) {
-        var reader = FieldReader(fields)
-        try self.init(&reader, provider: provider, publicURL: publicURL, nil, nil)
-    }
-
-    private init(
-        _ reader: inout FieldReader, provider: String, publicURL: String, _ callback: CallbackPath?,
-        _ fallback: UsualRedirectURI?
-    ) throws(APIError) {
+        var reader = reader
         let correlationID = reader.correlationID()
         let clientType = reader.value(
             "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, spa, ios, android or popup",
             ClientType.init(rawValue:))
         let named = reader.redirectURI(required: fallback == nil)
         let clientID = reader.clientID()
-        let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
+        let network = reader.network(required: false)
         let operatorName = reader.operatorName()
         let phoneNumber = reader.phoneNumber()
         let usual = clientType.flatMap { fallback?(clientID, $0) }
@@ -74,63 +51,35 @@ extension RedirectStart {
     }
 }
 
-extension LoginInitiation {
-    /// The parameters that a third party may send; others are ignored.
-    static let names = ["iss", "login_hint", "target_link_uri"]
-
-    /// Reads a third party's request to sign in (OpenID Connect Core section 4).
-    /// - Throws: 400 that names every missing or malformed parameter.
-    init(_ fields: Query, provider: String) throws(APIError) {
-        var reader = FieldReader(.form(fields))
-        if let name = fields.repeatedName { reader.refuse(name, "is repeated") }
-        let issuer = reader.visibleText("iss", limit: 2048, required: true)
-        let loginHint = reader.text("login_hint", limit: 255)
-        let targetLinkURI = reader.visibleText("target_link_uri", limit: 2048)
-        try reader.check()
-        self.init(provider: provider, issuer: issuer ?? "", loginHint: loginHint, targetLinkURI: targetLinkURI)
-    }
-}
-
 extension AuthorizationResponse {
     /// The parameters that a provider may send.
     static let names = plainNames + [signedName]
-    fileprivate static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
+    private static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
     /// The parameter that has all others, as a signed JWT.
-    fileprivate static let signedName = "response"
+    private static let signedName = "response"
     /// The parameter that a form has which this server's page has sent again.
     static let sentAgain = "sent_again"
 
-    fileprivate init(_ reader: inout FieldReader, provider: String) {
-        self.init(provider: provider)
-        state = reader.visibleText("state", limit: 256).map { Secret($0) }
-        code = reader.visibleText("code", limit: 4096, allowingSpaces: true).map { Secret($0) }
-        network = reader.has("mccmnc") ? reader.network() : nil
-        loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
-        error = reader.text("error", limit: 256)
-        issuer = reader.text("iss", limit: 2048)
-    }
-}
-
-extension ReceivedAuthorizationResponse {
     /// Reads the authorization response in a browser's query or form.
     /// - Throws: 400 that names every malformed parameter, or the JWT if there are other parameters of a response
     ///   beside it.
     init(_ query: Query, provider: String) throws(APIError) {
-        var reader = FieldReader(.form(query))
-        if let name = query.repeatedName { reader.refuse(name, "is repeated") }
-        let name = AuthorizationResponse.signedName
-        if reader.has(name) {
-            if AuthorizationResponse.plainNames.contains(where: { reader.has($0) }) {
-                reader.refuse(name, "is beside other parameters of an authorization response")
+        var reader = FieldReader(query)
+        self.init(provider: provider)
+        if reader.has(Self.signedName) {
+            if Self.plainNames.contains(where: { reader.has($0) }) {
+                reader.refuse(Self.signedName, "is beside other parameters of an authorization response")
             }
-            let text = reader.visibleText(name, limit: 16 * 1024, required: true)
-            try reader.check()
-            self = .signed(Secret(text ?? ""), provider: provider)
+            signed = reader.visibleText(Self.signedName, limit: 16 * 1024, required: true).map { Secret($0) }
         } else {
-            let response = AuthorizationResponse(&reader, provider: provider)
-            try reader.check()
-            self = .plain(response)
+            state = reader.visibleText("state", limit: 256).map { Secret($0) }
+            code = reader.visibleText("code", limit: 4096, allowingSpaces: true).map { Secret($0) }
+            network = reader.has("mccmnc") ? reader.network() : nil
+            loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
+            error = reader.text("error", limit: 256)
+            issuer = reader.text("iss", limit: 2048)
         }
+        try reader.check()
     }
 }
 

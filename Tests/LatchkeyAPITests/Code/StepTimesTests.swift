@@ -134,7 +134,7 @@ struct StepTimesTests {
         var answer = AuthorizationResponse(provider: "zenkey")
         answer.state = Secret(String(state))
         answer.error = "access_denied"
-        _ = try await flow.finish(.plain(answer), browser: nil)
+        _ = try await flow.finish(answer, browser: nil)
         let line = try #require(app.log.signIns.last)
         #expect(app.log.signIns.count == 1)
         #expect(line.message == "sign-in refused")

@@ -112,7 +112,7 @@ struct PromptLimitTests {
 
     @Test("count all spellings of a number as one user, and send its international form", arguments: [3, 1])
     func spellings(pending: Int) async throws {
-        let calls = try BackchannelCalls(backchannel: { $0.limits.pendingPerUser = 2 * pending })
+        let calls = try BackchannelCalls(backchannel: { $0.pendingPerUser = 2 * pending })
         for _ in 0..<pending { #expect(try await calls.start(["login_hint": "\"+12125550100\""]).status == 200) }
         for spelling in [
             "12125550100", "tel:+12125550100", "TEL:+1-212-555-0100", "+1-212-555-0100", "(212)555-0100", "2125550100",
@@ -153,7 +153,7 @@ struct PromptLimitTests {
     @Test("leave other callers room at a carrier")
     func share() async throws {
         let calls = try BackchannelCalls(backchannel: {
-            ($0.limits.pendingPerCaller, $0.limits.pendingPerCarrier) = (2, 4)
+            ($0.pendingPerCaller, $0.pendingPerCarrier) = (2, 4)
         })
         func start(_ number: Int, _ apiKey: String) async throws -> Answer {
             try await calls.start(["login_hint": "\"+1212555010\(number)\""], apiKey: apiKey)
@@ -169,7 +169,7 @@ struct PromptLimitTests {
     func addresses() async throws {
         let origin = "https://shop.example"
         let calls = try BackchannelCalls(
-            clientOrigins: [origin: ["client-1"]], backchannel: { $0.limits.pendingPerCaller = 1 })
+            clientOrigins: [origin: ["client-1"]], backchannel: { $0.pendingPerCaller = 1 })
         func start(_ number: Int, from address: String) async throws -> Int {
             var body = BackchannelCalls.body.filter { $0.name != "login_hint" }
             body.append(("login_hint", "\"+1212555010\(number)\""))

@@ -137,7 +137,7 @@ struct ProviderBackchannelTests {
 
     @Test("prompts one user as often as allowed, in whatever spelling")
     func prompts() async throws {
-        let calls = try ProviderBackchannelCalls(backchannel: { $0.limits.pendingPerUser = 1 })
+        let calls = try ProviderBackchannelCalls(backchannel: { $0.pendingPerUser = 1 })
         #expect(try await calls.start(["login_hint": "\"tel:+1-202-555-0123\""]).status == 200)
         for spelling in ["+12025550123", "tel:+12025550123", "+1 (202) 555-0123"] {
             #expect(try await calls.start(["login_hint": "\"\(spelling)\""]).status == 429, "\(spelling)")

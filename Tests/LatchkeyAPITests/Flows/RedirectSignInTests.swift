@@ -45,12 +45,12 @@ import Testing
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         app.clock.advance(bySeconds: seconds)
         if isGood {
-            guard case .finished = try await flow.finish(.plain(answer(state)), browser: nil) else {
+            guard case .finished = try await flow.finish(answer(state), browser: nil) else {
                 throw TestFailure()
             }
         } else {
             await #expect {
-                try await flow.finish(.plain(answer(state)), browser: nil)
+                try await flow.finish(answer(state), browser: nil)
             } throws: {
                 ($0 as? SignInError)?.code == .invalidRequest
             }
@@ -65,7 +65,7 @@ import Testing
             var start = Self.start
             start.correlationID = given
             let state = try state(of: try await flow.start(start, browser: nil))
-            guard case .finished(let end) = try await flow.finish(.plain(answer(state)), browser: nil) else {
+            guard case .finished(let end) = try await flow.finish(answer(state), browser: nil) else {
                 throw TestFailure()
             }
             let id = try #require(end.items.first { $0.name == "correlation_id" }?.value)
@@ -91,7 +91,7 @@ import Testing
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         var response = answer(state)
         response.error = error
-        guard case .finished(let end) = try await flow.finish(.plain(response), browser: nil) else {
+        guard case .finished(let end) = try await flow.finish(response, browser: nil) else {
             throw TestFailure()
         }
         #expect(end.items.first { $0.name == "error" }?.value == expected)
@@ -104,7 +104,7 @@ import Testing
         let flow = app.redirectSignIn
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         await #expect {
-            try await flow.finish(.plain(answer(state, provider: "other")), browser: nil)
+            try await flow.finish(answer(state, provider: "other"), browser: nil)
         } throws: {
             ($0 as? SignInError)?.code == .invalidRequest
         }
@@ -137,11 +137,11 @@ import Testing
                     expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
         }
         await #expect {
-            try await flow.finish(.plain(answer(other)), browser: nil)
+            try await flow.finish(answer(other), browser: nil)
         } throws: {
             ($0 as? SignInError)?.code == .invalidRequest
         }
-        guard case .finished = try await flow.finish(.plain(answer(own)), browser: nil) else { throw TestFailure() }
+        guard case .finished = try await flow.finish(answer(own), browser: nil) else { throw TestFailure() }
     }
 
     @Test("A start with every parameter keeps all of them, and its row is short")
@@ -174,7 +174,7 @@ import Testing
         }
         guard
             case .finished(let end) = try await app.redirectSignIn.finish(
-                .plain(approval(state)), browser: nil)
+                approval(state), browser: nil)
         else {
             throw TestFailure()
         }

@@ -159,13 +159,13 @@ import Testing
             let app = try TestApp()
             let response = try await begun(app)
             return Made(clock: app.clock) {
-                (try? await app.redirectSignIn.finish(.plain(response), browser: nil)) != nil
+                (try? await app.redirectSignIn.finish(response, browser: nil)) != nil
             }
         },
         Row("a session_id", ends: 120) {
             let app = try TestApp()
             let response = try await begun(app)
-            let step = try await app.redirectSignIn.finish(.plain(response), browser: nil)
+            let step = try await app.redirectSignIn.finish(response, browser: nil)
             guard case .finished(let end) = step, let sessionID = end.items.first(where: { $0.name == "session_id" })
             else {
                 Issue.record("the sign-in has no session_id")

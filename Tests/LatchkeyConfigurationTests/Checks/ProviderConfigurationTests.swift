@@ -453,12 +453,12 @@ struct ProviderConfigurationTests {
 
     @Test("Port tokens must have their type unless configured otherwise, which causes a warning")
     func portTokenTypes() throws {
-        #expect(try load().configuration[PortTokenSettings.self].rules.requiresType)
+        #expect(try load().configuration[PortTokenRules.self].requiresType)
         let loaded = try load("zenkey: {port_tokens: {require_type: false}}")
-        #expect(!loaded.configuration[PortTokenSettings.self].rules.requiresType)
+        #expect(!loaded.configuration[PortTokenRules.self].requiresType)
         #expect(loaded.warnings.contains { $0.key == "zenkey.port_tokens.require_type" })
         let environment = needed.with("LATCHKEY_ZENKEY_PORT_TOKENS_REQUIRE_TYPE", "false")
-        #expect(try !load(environment: environment).configuration[PortTokenSettings.self].rules.requiresType)
+        #expect(try !load(environment: environment).configuration[PortTokenRules.self].requiresType)
     }
 
     /// A P-256 key made for this test and used nowhere else.

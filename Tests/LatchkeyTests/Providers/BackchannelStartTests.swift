@@ -142,9 +142,9 @@ struct BackchannelStartTests {
     @Test("Pending requests are bounded for a user, for a caller and at a provider")
     func bounds() async throws {
         let bounds: [(inout Configuration) -> Void] = [
-            { $0[BackchannelSettings.self].limits.pendingPerUser = 1 },
-            { $0[BackchannelSettings.self].limits.pendingPerCaller = 1 },
-            { $0[BackchannelSettings.self].limits.pendingPerCarrier = 1 },
+            { $0[BackchannelSettings.self].pendingPerUser = 1 },
+            { $0[BackchannelSettings.self].pendingPerCaller = 1 },
+            { $0[BackchannelSettings.self].pendingPerCarrier = 1 },
         ]
         for (index, bound) in bounds.enumerated() {
             try await BackchannelWalk.with(configure: bound) { walk in

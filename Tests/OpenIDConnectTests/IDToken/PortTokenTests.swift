@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import StorageModel
 import Synchronization
 import TestSupport
 import Testing
@@ -238,10 +239,10 @@ struct PortTokenTests {
         // An ECDSA signature differs each time; the token is still the same.
         let read = verifier.read([Secret(draft.text), Secret(draft.text)], for: clientID)
         let verified = try await verifier.verify(read.map { try $0.get() }).map { try $0.get() }
-        #expect(verified[0].issuer == PortTokenDraft.issuer)
-        #expect(verified[0].subject == "310998-subject")
+        #expect(verified[0].identity.issuer == PortTokenDraft.issuer)
+        #expect(verified[0].identity.subject == "310998-subject")
         #expect(verified[0].issuedAt.secondsSinceEpoch == now - 86_400)
-        #expect(verified[0].digest.count == 32)
+        #expect(verified[0].token.bytes.count == 32)
         #expect(verified[0] == verified[1])
         #expect(!"\(verified[0]) \(try read[0].get())".contains("310998-subject"))
         #expect(!String(reflecting: verified[0]).contains("310998-subject"))

@@ -1,4 +1,5 @@
 import Primitives
+import SignIn
 import StorageModel
 import Testing
 
@@ -117,7 +118,7 @@ struct AccountMoveTests {
         #expect(try await stage.store.session(token, at: Records.now) == nil)
         let registered = try await stage.store.register(
             handle: pending.handle, profile: Profile(), session: Records.session(), publicID: "p", at: Records.now)
-        #expect(registered == .userAlreadyExists)
+        #expect(registered == .failure(.userAlreadyExists))
         let refusals = try await stage.store.auditEvents(AuditQuery(kind: .movedIdentityRefused)).map(\.event)
         #expect(refusals.map(\.user) == [user, user])
     }

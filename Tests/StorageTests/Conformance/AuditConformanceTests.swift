@@ -106,7 +106,7 @@ struct AuditConformanceTests {
         try await store.addPendingRegistration(pending)
         let registration = try await store.register(
             handle: pending.handle, profile: Profile(), session: sessions[3], publicID: "registered", at: Records.now)
-        guard case .registered(let registered) = registration else {
+        guard case .success(let registered) = registration else {
             Issue.record("not registered")
             return
         }

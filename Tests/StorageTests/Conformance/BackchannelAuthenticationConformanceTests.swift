@@ -34,9 +34,9 @@ struct BackchannelAuthenticationConformanceTests {
     private func add(
         _ record: BackchannelAuthenticationRecord,
         promptCaller: UInt8? = nil, allowance: SharedAllowance? = nil,
-        limits: BackchannelAuthenticationLimits = BackchannelAuthenticationLimits(), at time: Timestamp? = nil,
+        limits: BackchannelSettings = BackchannelSettings(), at time: Timestamp? = nil,
         to store: SQLStore
-    ) async throws -> BackchannelAuthenticationAdmission {
+    ) async throws -> PromptRefusal? {
         try await store.addBackchannelAuthentication(
             record, for: prompt(of: record, promptCaller, allowance), limits: limits, at: time ?? now)
     }
@@ -47,9 +47,10 @@ struct BackchannelAuthenticationConformanceTests {
     ) throws -> BackchannelPrompt {
         BackchannelPrompt(
             user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""),
-            caller: try promptCaller.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) }
-                ?? record.caller,
-            allowance: allowance)
+            quota: PromptQuota(
+                caller: try promptCaller.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) }
+                    ?? record.caller,
+                perUser: allowance))
     }
 
     @Test("A record is found unchanged by its handle and by its notification token", arguments: StoreKind.all)
@@ -75,7 +76,7 @@ struct BackchannelAuthenticationConformanceTests {
         polling.busyUntil = now.advanced(bySeconds: 9)
         polling.isNotified = true
         record.polling = polling
-        #expect(try await add(record, to: store) == .admitted)
+        #expect(try await add(record, to: store) == nil)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now) == record)
         #expect(try await store.backchannelAuthentication(notification: record.notification, at: now) == record)
         #expect(try await store.backchannelAuthentication(handle: record.notification, at: now) == nil)
@@ -220,84 +221,84 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("Each caller has its own limit", arguments: StoreKind.all)
     func perCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.perCaller = 2
-        #expect(try await add(record(), limits: limits, to: store) == .admitted)
-        #expect(try await add(record(), limits: limits, to: store) == .admitted)
+        #expect(try await add(record(), limits: limits, to: store) == nil)
+        #expect(try await add(record(), limits: limits, to: store) == nil)
         let refused = try record()
         #expect(try await add(refused, limits: limits, to: store) == .tooManyOfCaller)
         #expect(try await store.backchannelAuthentication(handle: refused.handle, at: now) == nil)
-        #expect(try await add(record(caller: 2), limits: limits, to: store) == .admitted)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == nil)
         let later = now.advanced(bySeconds: 900)
-        #expect(try await add(record(lifetime: 2000), limits: limits, at: later, to: store) == .admitted)
+        #expect(try await add(record(lifetime: 2000), limits: limits, at: later, to: store) == nil)
         withExtendedLifetime(holding) {}
     }
 
     @Test("A user has at most the allowed number of pending requests, at whichever network", arguments: StoreKind.all)
     func perUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerUser = 1
         let hint = "+12025550123"
         var first = try record(loginHint: hint)
-        #expect(try await add(first, limits: limits, to: store) == .admitted)
+        #expect(try await add(first, limits: limits, to: store) == nil)
         let second = try record(caller: 2, loginHint: hint)
         #expect(try await add(second, limits: limits, to: store) == .tooManyPendingForUser)
         #expect(
             try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store)
                 == .tooManyPendingForUser)
-        #expect(try await add(record(), limits: limits, to: store) == .admitted)
+        #expect(try await add(record(), limits: limits, to: store) == nil)
         first.phase = .cancelled
         #expect(try await store.replaceBackchannelAuthentication(first))
-        #expect(try await add(second, limits: limits, to: store) == .admitted)
+        #expect(try await add(second, limits: limits, to: store) == nil)
         let third = try record(loginHint: hint, lifetime: 900)
         #expect(try await add(third, limits: limits, to: store) == .tooManyPendingForUser)
-        #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .admitted)
+        #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == nil)
         withExtendedLifetime(holding) {}
     }
 
     @Test("A carrier has at most the allowed number of pending records, of all callers", arguments: StoreKind.all)
     func perCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerCarrier = 2
         var first = try record(caller: 1)
-        #expect(try await add(first, limits: limits, to: store) == .admitted)
-        #expect(try await add(record(caller: 2), limits: limits, to: store) == .admitted)
+        #expect(try await add(first, limits: limits, to: store) == nil)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == nil)
         let third = try record(caller: 3)
         #expect(try await add(third, limits: limits, to: store) == .tooManyPendingAtProvider)
         #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
-        #expect(try await add(record(network: "310010"), limits: limits, to: store) == .admitted)
-        #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == .admitted)
+        #expect(try await add(record(network: "310010"), limits: limits, to: store) == nil)
+        #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == nil)
         first.phase = .approved
         #expect(try await store.replaceBackchannelAuthentication(first))
-        #expect(try await add(third, limits: limits, to: store) == .admitted)
+        #expect(try await add(third, limits: limits, to: store) == nil)
         let fourth = try record(caller: 4, lifetime: 900)
         #expect(try await add(fourth, limits: limits, to: store) == .tooManyPendingAtProvider)
-        #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .admitted)
+        #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == nil)
         withExtendedLifetime(holding) {}
     }
 
     @Test("A caller has at most its part of a carrier's pending records, also with retries", arguments: StoreKind.all)
     func perCallerAtCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerCaller = 2
         var first = try record()
-        #expect(try await add(first, promptCaller: 7, limits: limits, to: store) == .admitted)
+        #expect(try await add(first, promptCaller: 7, limits: limits, to: store) == nil)
         let second = try record()
-        #expect(try await add(second, promptCaller: 7, limits: limits, to: store) == .admitted)
+        #expect(try await add(second, promptCaller: 7, limits: limits, to: store) == nil)
         let third = try record()
         #expect(try await add(third, promptCaller: 7, limits: limits, to: store) == .tooManyPendingOfCaller)
         #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
-        #expect(try await add(record(), promptCaller: 8, limits: limits, to: store) == .admitted)
-        #expect(try await add(record(network: "310010"), promptCaller: 7, limits: limits, to: store) == .admitted)
+        #expect(try await add(record(), promptCaller: 8, limits: limits, to: store) == nil)
+        #expect(try await add(record(network: "310010"), promptCaller: 7, limits: limits, to: store) == nil)
         // A record does not stand in its own way, but others do.
         let own = try prompt(of: second, 7)
-        #expect(try await store.admitBackchannelRequest(of: second, for: own, limits: limits, at: now) == .admitted)
+        #expect(try await store.admitBackchannelRequest(of: second, for: own, limits: limits, at: now) == nil)
         first.phase = .failed
         #expect(try await store.replaceBackchannelAuthentication(first))
-        #expect(try await add(third, promptCaller: 7, limits: limits, to: store) == .admitted)
+        #expect(try await add(third, promptCaller: 7, limits: limits, to: store) == nil)
         #expect(
             try await store.admitBackchannelRequest(of: first, for: prompt(of: first, 7), limits: limits, at: now)
                 == .tooManyPendingOfCaller)
@@ -311,7 +312,7 @@ struct BackchannelAuthenticationConformanceTests {
         let hint = "+12025550123"
         for caller in 1...3 {
             var asked = try record(caller: UInt8(caller), loginHint: hint, lifetime: 10)
-            #expect(try await add(asked, allowance: allowance, to: store) == .admitted)
+            #expect(try await add(asked, allowance: allowance, to: store) == nil)
             asked.phase = .cancelled
             #expect(try await store.replaceBackchannelAuthentication(asked))
         }
@@ -322,12 +323,12 @@ struct BackchannelAuthenticationConformanceTests {
             try await add(fourth, allowance: allowance, at: later, to: store) == .promptedTooOften(secondsToWait: 300))
         #expect(
             try await store.admitBackchannelRequest(
-                of: fourth, for: prompt(of: fourth, nil, allowance), limits: BackchannelAuthenticationLimits(),
+                of: fourth, for: prompt(of: fourth, nil, allowance), limits: BackchannelSettings(),
                 at: later) == .promptedTooOften(secondsToWait: 300))
         #expect(try await store.backchannelAuthentication(handle: fourth.handle, at: later) == nil)
-        #expect(try await add(record(lifetime: 2_000), allowance: allowance, at: later, to: store) == .admitted)
+        #expect(try await add(record(lifetime: 2_000), allowance: allowance, at: later, to: store) == nil)
         let free = now.advanced(bySeconds: 1_000)
-        #expect(try await add(fourth, allowance: allowance, at: free, to: store) == .admitted)
+        #expect(try await add(fourth, allowance: allowance, at: free, to: store) == nil)
         // The counts go when they count no more: of two users, and of five callers for a user; and the two records.
         #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 7_000), limit: 10) == 9)
         withExtendedLifetime(holding) {}
@@ -339,16 +340,16 @@ struct BackchannelAuthenticationConformanceTests {
     func halfOfCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 5, seconds: 3_000)
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerUser = 100
-        func add(_ caller: UInt8) async throws -> BackchannelAuthenticationAdmission {
+        func add(_ caller: UInt8) async throws -> PromptRefusal? {
             try await self.add(
                 record(caller: caller, loginHint: "1", lifetime: 1), allowance: allowance, limits: limits,
                 to: store)
         }
-        for _ in 0..<3 { #expect(try await add(1) == .admitted) }
-        for _ in 0..<3 { #expect(try await add(1) == .promptedTooOftenByCaller(secondsToWait: 1_000)) }
-        for _ in 0..<2 { #expect(try await add(2) == .admitted) }
+        for _ in 0..<3 { #expect(try await add(1) == nil) }
+        for _ in 0..<3 { #expect(try await add(1) == .promptedTooOften(secondsToWait: 1_000)) }
+        for _ in 0..<2 { #expect(try await add(2) == nil) }
         for caller in 2...4 { #expect(try await add(UInt8(caller)) == .promptedTooOften(secondsToWait: 600)) }
         withExtendedLifetime(holding) {}
     }
@@ -357,16 +358,16 @@ struct BackchannelAuthenticationConformanceTests {
     func takenBack(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 2, seconds: 3_000)
-        var limits = BackchannelAuthenticationLimits()
+        var limits = BackchannelSettings()
         limits.pendingPerUser = 100
         for number in 0..<5 {
             let refused = try record(caller: 1, loginHint: "1", lifetime: 1)
-            #expect(try await add(refused, allowance: allowance, limits: limits, to: store) == .admitted, "\(number)")
+            #expect(try await add(refused, allowance: allowance, limits: limits, to: store) == nil, "\(number)")
             try await store.takeBack(prompt(of: refused, nil, allowance))
         }
         for caller in [UInt8(1), 2] {
             let shown = try record(caller: caller, loginHint: "1", lifetime: 1)
-            #expect(try await add(shown, allowance: allowance, limits: limits, to: store) == .admitted)
+            #expect(try await add(shown, allowance: allowance, limits: limits, to: store) == nil)
         }
         let late = try record(caller: 3, loginHint: "1", lifetime: 1)
         #expect(
@@ -389,32 +390,31 @@ struct BackchannelAuthenticationConformanceTests {
         let allowance = SharedAllowance(count: 2, seconds: 3_000)
         func prompt(_ record: BackchannelAuthenticationRecord) -> BackchannelPrompt {
             BackchannelPrompt(
-                user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""), caller: record.caller,
-                allowance: nil,
-                callerAllowance: allowance)
+                user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""),
+                quota: PromptQuota(caller: record.caller, perCaller: allowance))
         }
-        func add(_ record: BackchannelAuthenticationRecord) async throws -> BackchannelAuthenticationAdmission {
+        func add(_ record: BackchannelAuthenticationRecord) async throws -> PromptRefusal? {
             try await store.addBackchannelAuthentication(
-                record, for: prompt(record), limits: BackchannelAuthenticationLimits(), at: now)
+                record, for: prompt(record), limits: BackchannelSettings(), at: now)
         }
         var approved = try record(caller: 1, loginHint: "jane")
-        #expect(try await add(approved) == .admitted)
+        #expect(try await add(approved) == nil)
         let other = try record(caller: 1, loginHint: "jane+1")
-        #expect(try await add(other) == .admitted)
+        #expect(try await add(other) == nil)
         let third = try record(caller: 1, loginHint: "jane+2")
         #expect(try await add(third) == .tooManyPromptsOfCaller(secondsToWait: 1_500))
-        #expect(try await add(record(caller: 2, loginHint: "jane+2")) == .admitted)
+        #expect(try await add(record(caller: 2, loginHint: "jane+2")) == nil)
 
         // A request that did not reach the user counts no longer.
         try await store.takeBack(prompt(other))
-        #expect(try await add(third) == .admitted)
+        #expect(try await add(third) == nil)
         let fourth = try record(caller: 1, loginHint: "jane+3")
         #expect(try await add(fourth) == .tooManyPromptsOfCaller(secondsToWait: 1_500))
 
         // Nor does one whose user approved it, and only if the end is stored.
         approved.phase = .done
         let identity = Records.identity()
-        for expected in [BackchannelAuthenticationAdmission.admitted, .tooManyPromptsOfCaller(secondsToWait: 1_500)] {
+        for expected in [nil, PromptRefusal.tooManyPromptsOfCaller(secondsToWait: 1_500)] {
             let signIn = try Records.signIn(identity, session: Records.session())
             _ = try await store.endBackchannelAuthentication(approved, with: signIn, givingBackTo: allowance)
             #expect(try await add(record(caller: 1, loginHint: "jane+3")) == expected)
@@ -425,12 +425,12 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("One caller has half of the requests that may be pending for a user", arguments: StoreKind.engines)
     func pendingOfCaller(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        func add(_ caller: UInt8) async throws -> BackchannelAuthenticationAdmission {
+        func add(_ caller: UInt8) async throws -> PromptRefusal? {
             try await self.add(record(caller: caller, loginHint: "1"), to: store)
         }
-        for _ in 0..<2 { #expect(try await add(1) == .admitted) }
-        #expect(try await add(1) == .tooManyPendingForUserOfCaller)
-        #expect(try await add(2) == .admitted)
+        for _ in 0..<2 { #expect(try await add(1) == nil) }
+        #expect(try await add(1) == .tooManyPendingForUser)
+        #expect(try await add(2) == nil)
         #expect(try await add(2) == .tooManyPendingForUser)
         withExtendedLifetime(holding) {}
     }
@@ -445,10 +445,10 @@ struct BackchannelAuthenticationConformanceTests {
                     try await add(
                         record(caller: caller, loginHint: "1", lifetime: 1), allowance: allowance,
                         limits: {
-                            var limits = BackchannelAuthenticationLimits()
+                            var limits = BackchannelSettings()
                             limits.pendingPerUser = 100
                             return limits
-                        }(), to: store) == .admitted
+                        }(), to: store) == nil
                 }
             }
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }

@@ -3,6 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import OpenIDConnect
 @testable import ProviderLogout
 @testable import Registration
 
@@ -68,10 +69,9 @@ struct IDTokenHintConformanceTests {
             case "erasure": _ = try await store.deleteUser(user)
             default:
                 _ = try await store.endSessions(
-                    LogoutRecord(
-                        issuer: identity.issuer, subject: identity.subject, token: Records.hash(),
-                        expiresAt: kept.expiresAt, time: Records.now)
-                )
+                    LogoutToken(
+                        issuer: identity.issuer, subject: identity.subject, sessionID: nil,
+                        id: RandomSource.system.token(), refusedFrom: kept.expiresAt), at: Records.now, requestID: nil)
             }
             #expect(try await store.idToken(ofSession: kept.id, of: user) == nil, "\(name)")
             let stays = name == "sign-out" || name == "others"
@@ -96,7 +96,7 @@ struct IDTokenHintConformanceTests {
             NewRegistration(
                 handle: pending.handle, profile: Profile(), session: session, publicID: "p", tokens: waiting,
                 time: Records.now))
-        guard case .registered(let user) = result else {
+        guard case .success(let user) = result else {
             Issue.record("not registered")
             return
         }

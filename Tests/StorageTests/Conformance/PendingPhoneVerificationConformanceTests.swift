@@ -1,4 +1,5 @@
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 import Testing
@@ -38,22 +39,25 @@ struct PendingPhoneVerificationConformanceTests {
             let outcome = pending.ended(
                 status, phoneNumber: PendingPhoneVerificationConformanceTests.number, simSwapped: false, at: now)
             return try await store.addPhoneVerificationFinding(
-                PhoneVerificationFinding(
-                    outcome: outcome, issuer: PendingPhoneVerificationConformanceTests.issuer,
-                    confirmation: confirmation, expiresAt: now.advanced(bySeconds: 120)), at: now)
+                outcome, by: PendingPhoneVerificationConformanceTests.issuer, confirmation: confirmation,
+                until: now.advanced(bySeconds: 120), at: now)
         }
 
         func confirm(
             _ confirmation: TokenHash? = nil, in session: String? = nil, at now: Timestamp = Records.now
-        ) async throws -> PhoneVerificationConfirmation {
+        ) async throws -> Result<PhoneVerification, SignInError> {
             try await store.confirmPhoneVerification(
-                pending.id, in: session ?? self.session, with: confirmation ?? self.confirmation,
-                orFailWith: "wrong", at: now, requestID: "r")
+                pending.id, in: session ?? self.session, with: confirmation ?? self.confirmation, at: now,
+                requestID: "r"
+            ).map { confirmed in
+                #expect(confirmed.formerHolders == [])
+                return confirmed.outcome
+            }
         }
 
         func state(at now: Timestamp = Records.now, in session: String? = nil) async throws -> PhoneVerificationState? {
             try await store.phoneVerification(
-                pending.id, in: session ?? self.session, expiredAs: "late", at: now)
+                pending.id, in: session ?? self.session, at: now)
         }
 
         var number: String? {
@@ -82,9 +86,9 @@ struct PendingPhoneVerificationConformanceTests {
         guard case .pending = try await setting.state() else { return #expect(Bool(false), "not pending") }
         #expect(try await setting.number == nil)
         let outcome = setting.pending.ended(status, phoneNumber: Self.number, simSwapped: false, at: Records.now)
-        #expect(try await setting.confirm() == .confirmed(outcome, formerHolders: []))
+        #expect(try await setting.confirm() == .success(outcome))
         #expect(try await setting.state() == .ended(outcome))
-        #expect(try await setting.confirm() == .ended)
+        #expect(try await setting.confirm() == .failure(.verificationEnded))
         #expect(try await setting.number == (status == .verified ? Self.number : nil))
         let events = try await setting.store.auditEvents(AuditQuery(kind: .phoneNumberVerified))
         #expect(events.map(\.event.user) == (status == .verified ? [setting.user] : []))
@@ -96,25 +100,25 @@ struct PendingPhoneVerificationConformanceTests {
         let setting = try await Setting(kind)
         try await setting.begin()
         #expect(try await setting.add())
-        for _ in 0..<4 { #expect(try await setting.confirm(in: "another") == .unknown) }
-        #expect(try await setting.confirm(Records.hash(), in: "another") == .unknown)
+        for _ in 0..<4 { #expect(try await setting.confirm(in: "another") == .failure(.noSuchVerification)) }
+        #expect(try await setting.confirm(Records.hash(), in: "another") == .failure(.noSuchVerification))
         #expect(try await setting.state(in: "another") == nil)
-        guard case .confirmed = try await setting.confirm() else { return #expect(Bool(false), "not confirmed") }
+        guard case .success = try await setting.confirm() else { return #expect(Bool(false), "not confirmed") }
     }
 
     @Test("The third wrong confirmation ends it", arguments: StoreKind.engines)
     func wrong(kind: StoreKind) async throws {
         let setting = try await Setting(kind, phoneNumber: nil)
         try await setting.begin()
-        #expect(try await setting.confirm() == .wrong, "the browser is not back")
+        #expect(try await setting.confirm() == .failure(.confirmationWrong), "the browser is not back")
         #expect(try await setting.add())
         let pending = PendingPhoneVerification(
             id: setting.pending.id, user: setting.user, session: setting.session, phoneNumber: nil,
             operatorName: "northwind", expiresAt: Records.now.advanced(bySeconds: 120))
         #expect(try await setting.state() == .pending(pending), "the number is not shown")
-        for _ in 0..<2 { #expect(try await setting.confirm(Records.hash()) == .wrong) }
-        #expect(try await setting.confirm() == .ended)
-        #expect(try await setting.state() == .ended(setting.pending.failed("wrong", at: Records.now)))
+        for _ in 0..<2 { #expect(try await setting.confirm(Records.hash()) == .failure(.confirmationWrong)) }
+        #expect(try await setting.confirm() == .failure(.verificationEnded))
+        #expect(try await setting.state() == .ended(setting.pending.failed("invalid_grant", at: Records.now)))
         #expect(try await setting.number == nil)
     }
 
@@ -123,12 +127,12 @@ struct PendingPhoneVerificationConformanceTests {
         let setting = try await Setting(kind)
         try await setting.begin()
         let end = setting.pending.expiresAt
-        #expect(try await setting.state(at: end) == .ended(setting.pending.failed("late", at: end)))
+        #expect(try await setting.state(at: end) == .ended(setting.pending.failed("expired_token", at: end)))
         #expect(try await setting.add(at: end) == false)
         #expect(try await setting.store.pendingPhoneVerification(setting.pending.id, at: end) == nil)
         #expect(try await setting.add(at: end.advanced(bySeconds: -1)))
         let last = end.advanced(bySeconds: 119)
-        #expect(try await setting.confirm(at: last) == .ended)
+        #expect(try await setting.confirm(at: last) == .failure(.verificationEnded))
         let gone = last.advanced(bySeconds: PhoneVerification.retention)
         #expect(try await setting.state(at: gone.advanced(bySeconds: -1)) != nil)
         #expect(try await setting.state(at: gone) == nil)
@@ -152,8 +156,8 @@ struct PendingPhoneVerificationConformanceTests {
             #expect(try await setting.store.pendingPhoneVerification(setting.pending.id, at: Records.now) == nil)
             #expect(try await setting.add() == false)
         }
-        #expect(try await setting.confirm() != .ended)
-        guard case .confirmed = try await setting.confirm() else {
+        #expect(try await setting.confirm() != .failure(.verificationEnded))
+        guard case .success = try await setting.confirm() else {
             return #expect(try await setting.number == nil)
         }
         Issue.record("a session that has ended confirms")

@@ -28,7 +28,7 @@ struct PhoneVerificationConformanceTests {
         let user = try #require(try await store.signIn(Records.signIn(session: session))).user.id
         let verification = verification(user, session.id, status)
         func read(_ id: TokenHash, _ session: String, _ now: Timestamp) async throws -> PhoneVerificationState? {
-            try await store.phoneVerification(id, in: session, expiredAs: "e", at: now)
+            try await store.phoneVerification(id, in: session, at: now)
         }
         #expect(try await store.addPhoneVerification(verification, by: "https://op.example", requestID: "r") == [])
         let last = Records.now.advanced(bySeconds: PhoneVerification.retention - 1)
@@ -57,7 +57,7 @@ struct PhoneVerificationConformanceTests {
         #expect(try await store.addPhoneVerification(verification, by: "https://op.example", requestID: nil) == nil)
         #expect(try await store.account(of: user)?.user.profile[.phoneNumber] == nil)
         #expect(
-            try await store.phoneVerification(verification.id, in: "another", expiredAs: "e", at: Records.now) == nil)
+            try await store.phoneVerification(verification.id, in: "another", at: Records.now) == nil)
         withExtendedLifetime(holding) {}
     }
 

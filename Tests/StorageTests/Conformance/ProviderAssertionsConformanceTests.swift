@@ -239,7 +239,7 @@ struct ProviderAssertionsConformanceTests {
         let result = try await store.register(
             handle: pending.handle, profile: [.name: "Jane", .email: "own@x", .phoneNumber: "+13125550123"],
             session: Records.session(), publicID: "p", at: Records.now)
-        guard case .registered(let user) = result else {
+        guard case .success(let user) = result else {
             Issue.record("not registered")
             return
         }

@@ -36,9 +36,8 @@ struct ReassignedNumberTests {
             record.provenPhoneNumber = Self.number
             return try #require(try await store.signIn(record)).formerHolders
         case .registration:
-            var pending = try Records.pending(identity, profile: [.phoneNumber: Self.number])
-            pending.phoneNumberProof = PhoneNumberProof(number: Self.number, time: Records.now, requestID: "corr-1")
-            return try await store.addPendingRegistration(pending)
+            let pending = try Records.pending(identity, profile: [.phoneNumber: Self.number])
+            return try await store.addPendingRegistration(pending, proof: (Self.number, Records.now, "corr-1"))
         case .link:
             let session = try Records.session()
             let user = try #require(try await store.signIn(Records.signIn(session: session))).user.id

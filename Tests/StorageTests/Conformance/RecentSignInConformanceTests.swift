@@ -4,6 +4,7 @@ import StorageModel
 import Testing
 
 @testable import Administration
+@testable import OpenIDConnect
 @testable import ProviderLogout
 
 /// A user who has just signed in with an idempotency record, and has another session of another identity.
@@ -38,10 +39,11 @@ private struct Stage: Sendable {
 
     var event: AuditEvent { AuditEvent(at: Records.now, AuditEvent.Kind("test.made"), user: user.id, by: .user) }
 
-    func logout(subject: String? = nil, sessionID: String? = nil) -> LogoutRecord {
-        LogoutRecord(
-            issuer: second.issuer, subject: subject, sessionID: sessionID, token: Records.hash(),
-            expiresAt: Records.now.advanced(bySeconds: 60), time: Records.now)
+    func endSessions(ofSubject subject: String? = nil, sessionID: String? = nil) async throws -> [UserID: Int]? {
+        try await store.endSessions(
+            LogoutToken(
+                issuer: second.issuer, subject: subject, sessionID: sessionID, id: RandomSource.system.token(),
+                refusedFrom: Records.now.advanced(bySeconds: 60)), at: Records.now, requestID: nil)
     }
 
     func removeIdentity(_ issuer: String) async throws {
@@ -113,12 +115,10 @@ private struct Event: Sendable, CustomTestStringConvertible {
         Event("another identity is taken away") { try await $0.removeIdentity($0.second.issuer) },
         Event("its identity is taken away by itself") { try await $0.removeIdentity($0.first.issuer) },
         Event("the provider ends what another identity signed in") { stage in
-            let logout = stage.logout(subject: stage.second.subject)
-            expect(try await stage.store.endSessions(logout) == [stage.user.id: 1])
+            expect(try await stage.endSessions(ofSubject: stage.second.subject) == [stage.user.id: 1])
         },
         Event("the provider ends a session of its own") { stage in
-            let logout = stage.logout(sessionID: stage.sessionID)
-            expect(try await stage.store.endSessions(logout) == [stage.user.id: 1])
+            expect(try await stage.endSessions(sessionID: stage.sessionID) == [stage.user.id: 1])
         },
         Event("an operator gives the user another identity") { stage in
             let former = try await stage.store.relink(

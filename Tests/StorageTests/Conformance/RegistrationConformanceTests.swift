@@ -1,4 +1,5 @@
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 import Testing
@@ -9,7 +10,7 @@ import Testing
 struct RegistrationConformanceTests {
     private func register(
         _ handle: TokenHash, at now: Timestamp = Records.now, session: NewSession? = nil, in store: SQLStore
-    ) async throws -> RegistrationResult {
+    ) async throws -> Result<User, SignInError>? {
         try await store.register(
             handle: handle, profile: [.name: "Jane Doe"], session: session ?? Records.session(),
             publicID: RandomSource.system.token(bytes: 16), at: now)
@@ -35,7 +36,7 @@ struct RegistrationConformanceTests {
         let pending = try Records.pending(profile: [.email: "carrier@example.com"])
         try await store.addPendingRegistration(pending)
         let session = try Records.session()
-        guard case .registered(let user) = try await register(pending.handle, session: session, in: store) else {
+        guard case .success(let user) = try await register(pending.handle, session: session, in: store) else {
             Issue.record("not registered")
             return
         }
@@ -43,7 +44,7 @@ struct RegistrationConformanceTests {
         #expect(user.createdAt == Records.now)
         #expect(try await store.session(session.tokenHash, at: Records.now)?.user == user)
         #expect(try await store.signIn(Records.signIn(pending.identity, newcomers: .mustRegister))?.user == user)
-        #expect(try await register(pending.handle, in: store) == .unknownHandle)
+        #expect(try await register(pending.handle, in: store) == nil)
         withExtendedLifetime(holding) {}
     }
 
@@ -70,8 +71,8 @@ struct RegistrationConformanceTests {
         let (store, holding) = try kind.open()
         let pending = try Records.pending()
         try await store.addPendingRegistration(pending)
-        #expect(try await register(Records.hash(), in: store) == .unknownHandle)
-        #expect(try await register(pending.handle, at: pending.expiresAt, in: store) == .unknownHandle)
+        #expect(try await register(Records.hash(), in: store) == nil)
+        #expect(try await register(pending.handle, at: pending.expiresAt, in: store) == nil)
         #expect(try await store.signIn(Records.signIn(pending.identity, newcomers: .mustRegister)) == nil)
         withExtendedLifetime(holding) {}
     }
@@ -83,9 +84,9 @@ struct RegistrationConformanceTests {
         try await store.addPendingRegistration(pending)
         _ = try await store.signIn(Records.signIn(pending.identity))
         let session = try Records.session()
-        #expect(try await register(pending.handle, session: session, in: store) == .userAlreadyExists)
+        #expect(try await register(pending.handle, session: session, in: store) == .failure(.userAlreadyExists))
         #expect(try await store.session(session.tokenHash, at: Records.now) == nil)
-        #expect(try await register(pending.handle, in: store) == .unknownHandle)
+        #expect(try await register(pending.handle, in: store) == nil)
         withExtendedLifetime(holding) {}
     }
 
@@ -94,9 +95,9 @@ struct RegistrationConformanceTests {
         let (store, holding) = try kind.open()
         let pending = try Records.pending()
         try await store.addPendingRegistration(pending)
-        let registered = try await withThrowingTaskGroup(of: RegistrationResult.self) { group in
+        let registered = try await withThrowingTaskGroup(of: Result<User, SignInError>?.self) { group in
             for _ in 0..<50 { group.addTask { try await self.register(pending.handle, in: store) } }
-            return try await group.reduce(into: 0) { if $1 != .unknownHandle { $0 += 1 } }
+            return try await group.reduce(into: 0) { if $1 != nil { $0 += 1 } }
         }
         #expect(registered == 1)
         withExtendedLifetime(holding) {}

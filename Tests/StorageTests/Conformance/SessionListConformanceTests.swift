@@ -3,6 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import OpenIDConnect
 @testable import ProviderLogout
 @testable import Registration
 
@@ -95,9 +96,10 @@ struct SessionListConformanceTests {
             registrations.append(pending.handle)
         }
         _ = try await store.endSessions(
-            LogoutRecord(
-                issuer: "https://a.example", subject: row.subject, sessionID: row.sessionID, token: Records.hash(),
-                expiresAt: Records.now.advanced(bySeconds: 60), time: Records.now))
+            LogoutToken(
+                issuer: "https://a.example", subject: row.subject, sessionID: row.sessionID,
+                id: RandomSource.system.token(), refusedFrom: Records.now.advanced(bySeconds: 60)), at: Records.now,
+            requestID: nil)
         for index in Self.origins.indices {
             let isThere = !row.ended.contains(index)
             #expect((try await store.session(sessions[index].tokenHash, at: Records.now) != nil) == isThere)

@@ -1,4 +1,5 @@
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 
@@ -99,7 +100,7 @@ extension SQLStore {
     /// Completes a pending registration without waiting tokens.
     func register(
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
-    ) async throws(StorageError) -> RegistrationResult {
+    ) async throws(StorageError) -> Result<User, SignInError>? {
         try await register(
             NewRegistration(handle: handle, profile: profile, session: session, publicID: publicID, time: now))
     }

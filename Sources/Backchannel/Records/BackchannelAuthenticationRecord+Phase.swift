@@ -2,26 +2,8 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The status of a backchannel authentication at a given time: a state machine that keeps no state.
-enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
-    case pending
-    case approved
-    case done
-    case failed
-    case cancelled
-    /// Pending or approved, and expired.
-    case expired
-
-    init(_ record: BackchannelAuthenticationRecord, at now: Timestamp) {
-        switch record.phase {
-        case .pending: self = now < record.expiresAt ? .pending : .expired
-        case .approved: self = now < record.expiresAt ? .approved : .expired
-        case .done: self = .done
-        case .failed: self = .failed
-        case .cancelled: self = .cancelled
-        }
-    }
-
+/// The state machine of backchannel authentication, which keeps no state.
+extension BackchannelAuthenticationRecord.Phase {
     enum Event: String, Sendable, CaseIterable {
         /// The provider vouches for the user.
         case approval
@@ -40,7 +22,7 @@ enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
         /// Nothing changes, without an error: duplicates, late notifications, and polls before there is an outcome.
         case stays
         /// An error for the client.
-        case refused(BackchannelAuthenticationStatus)
+        case refused(BackchannelAuthenticationRecord.Phase)
     }
 
     func after(_ event: Event) -> Step {
@@ -64,21 +46,23 @@ enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
     }
 }
 
-/// A backchannel authentication that a provider has accepted.
-struct BackchannelAuthenticationStarted: Sendable {
-    /// Identifies the sign-in for the client that started it (`auth_req_id`).
-    let handle: Secret
-    /// Seconds within which the user may approve.
-    let expiresIn: Int64
-    /// Seconds between two polls that can bring something new; nil if the outcome may come at any moment.
-    let interval: Int64?
-    let correlationID: CorrelationID
-}
+extension BackchannelAuthenticationRecord {
+    func phase(at now: Timestamp) -> Phase {
+        (phase == .pending || phase == .approved) && now >= expiresAt ? .expired : phase
+    }
 
-/// The status of a backchannel authentication, as a poll returns it.
-enum BackchannelAuthenticationProgress: Sendable {
-    case pending
-    case ended(SignInOutcome)
+    /// The phase that an event leads to; nil if nothing changes.
+    /// - Throws: Why an event of the client's is refused.
+    func phase(after event: Phase.Event, at now: Timestamp) throws(SignInError) -> Phase? {
+        switch phase(at: now).after(event) {
+        case .becomes(let phase): return phase
+        case .stays: return nil
+        case .refused(.failed): throw (failure ?? .unknown).error
+        case .refused(.cancelled): throw .backchannelCancelled
+        case .refused(.expired): throw .backchannelExpired
+        case .refused(.pending), .refused(.approved), .refused(.done): throw .backchannelCompleted
+        }
+    }
 }
 
 /// Why a backchannel authentication failed, stored until the client asks.
