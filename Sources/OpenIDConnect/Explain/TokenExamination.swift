@@ -12,7 +12,7 @@ package struct TokenExamination: Sendable {
     }
 
     private let text: Text?
-    private let header: JSONObject?
+    let header: TokenHeader?
     let claims: JSONObject?
 
     /// - Parameter keys: The provider's, or why there are none.
@@ -26,7 +26,7 @@ package struct TokenExamination: Sendable {
     /// A token of which only these are known. The checks of the text and of the signature are not possible.
     package init(header: JSONObject?, claims: JSONObject?) {
         text = nil
-        self.header = header
+        self.header = header.map { TokenHeader($0) }
         self.claims = claims
     }
 
@@ -53,13 +53,8 @@ package struct TokenExamination: Sendable {
 }
 
 extension TokenExamination {
-    /// How the token is marked; nil for another kind of token, or if the header cannot be read.
-    var idTokenType: IDTokenType? { header.flatMap { IDTokenType($0["typ"]) } }
-
-    var algorithm: SigningAlgorithm? { header?["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) }
-
     func explanation<Check>(_ steps: [[TokenExplanation<Check>.Step]]) -> TokenExplanation<Check> {
-        TokenExplanation(steps: Array(steps.joined()), header: header, claims: claims)
+        TokenExplanation(steps: Array(steps.joined()), header: header?.members, claims: claims)
     }
 
     func formatSteps<Check: MessageCheck>() -> [TokenExplanation<Check>.Step] {

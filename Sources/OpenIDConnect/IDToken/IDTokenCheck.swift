@@ -1,3 +1,30 @@
+/// A check of a token. The raw value is its stable name.
+public protocol TokenCheck: RawRepresentable<String>, Sendable, Hashable {
+    /// What the check demands, or what is wrong if it fails: one sentence for an error response.
+    var demand: String { get }
+}
+
+/// One rule for a token. Validation ends at the first rule of a list that is not met; an explanation applies them all.
+struct TokenRule<Check: TokenCheck, Context>: Sendable {
+    let check: Check
+    let isMet: @Sendable (Context) -> Bool
+    /// Whether there is an expected value to compare with; without one the rule is met.
+    let hasExpectedValue: @Sendable (Context) -> Bool
+    /// What the token has, for an explanation: nothing personal, and no nonce.
+    let found: @Sendable (Context) -> String
+
+    init(
+        _ check: Check, _ isMet: @escaping @Sendable (Context) -> Bool,
+        hasExpectedValue: @escaping @Sendable (Context) -> Bool = { _ in true },
+        found: @escaping @Sendable (Context) -> String
+    ) {
+        self.check = check
+        self.isMet = isMet
+        self.hasExpectedValue = hasExpectedValue
+        self.found = found
+    }
+}
+
 /// The checks an ID token must pass: those of OpenID Connect Core section 3.1.3.7 and RFC 8725, in the order in which
 /// they are made. ``demand`` explains each. The raw values are stable names for error responses, logs and metrics.
 public enum IDTokenCheck: String, TokenCheck, CaseIterable {

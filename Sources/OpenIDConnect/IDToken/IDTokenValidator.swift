@@ -1,4 +1,4 @@
-package import Primitives
+public import Primitives
 
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
 ///
@@ -19,8 +19,9 @@ package struct IDTokenValidator: Sendable {
     ) throws(OIDCError) -> VerifiedIDToken {
         let signature = SignatureValidationContext(token, keys: keys)
         for rule in SignatureValidationContext.signatureRules where !rule.isMet(signature) { throw .failed(rule.check) }
-        guard let claims = Self.claims(token.payload) else { throw .failed(.claims) }
-        let context = context(claims, token.type, token.algorithm, expectation, now)
+        guard let claims = JSONObject(claims: token.payload) else { throw .failed(.claims) }
+        let context = ClaimValidationContext(
+            claims, type: token.type, algorithm: token.algorithm, self, expectation, now: now)
         for rule in ClaimValidationContext.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
         if expectation.original != nil {
             for rule in ClaimValidationContext.refreshRules where !rule.isMet(context) { throw .failed(rule.check) }
@@ -34,37 +35,170 @@ package struct IDTokenValidator: Sendable {
         _ token: TokenExamination, signedWith algorithms: Set<SigningAlgorithm>,
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
-        let context = token.claims.map { self.context($0, token.idTokenType, token.algorithm, expectation, now) }
+        let context = token.claims.map {
+            ClaimValidationContext(
+                $0, type: token.header?.type, algorithm: token.header?.algorithm, self, expectation, now: now)
+        }
         return token.explanation([
-            token.formatSteps(), token.headerSteps(.idToken(rules.types), algorithms), token.signatureSteps(),
+            token.formatSteps(), token.headerSteps(.marked(rules.types), algorithms), token.signatureSteps(),
             token.claimsSteps(), token.claimSteps(ClaimValidationContext.claimRules, context),
         ])
     }
+}
 
-    package static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }
+/// What is demanded of every ID token.
+public struct IDTokenRules: Sendable, Hashable {
+    /// The accepted values of the header parameter `typ`.
+    public var types = IDTokenType.standard
+    /// How far the provider's clock may be off, in seconds.
+    public var clockSkewSeconds: Int64 = 60
+    /// How long ago a token may have been issued, in seconds, beside the clock skew.
+    public var maximumAgeSeconds: Int64 = 600
+    /// The longest token that is read, in bytes.
+    public var maximumBytes = 16 * 1024
 
-    private func context(
-        _ claims: JSONObject, _ type: IDTokenType?, _ algorithm: SigningAlgorithm?,
-        _ expectation: IDTokenExpectation, _ now: Timestamp
-    ) -> ClaimValidationContext {
-        ClaimValidationContext(
-            claims: claims, type: type, algorithm: algorithm, rules: rules, issuer: issuer, expectation: expectation,
-            now: now)
+    /// The defaults.
+    public init() {}
+}
+
+/// What one sign-in demands of its ID token, beside ``IDTokenRules``.
+public struct IDTokenExpectation: Sendable {
+    /// The client that the token must be for.
+    public var clientID: ClientID
+    /// What the provider may sign the client's tokens with: the client's `id_token_signed_response_alg`, if it has one
+    /// (OpenID Connect Dynamic Client Registration section 2).
+    public var signingAlgorithms = SigningAlgorithm.standard
+    /// The nonce sent with the authorization request. Nil if none was sent; a nonce in the token is ignored then.
+    public var nonce: String?
+    /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
+    /// bound to its request by the notification token, and not every carrier repeats the nonce there.
+    public var nonceMayBeMissing = false
+    /// The provider's id of the request, which a token that came with a notification may repeat (CIBA Core section
+    /// 10.3.1).
+    public var requestID: Secret?
+    /// The requested authentication contexts, one of which the token must have; empty if none was requested.
+    public var acrValues: [String]
+    /// How long ago the user may have authenticated, in seconds (`max_age`); nil if it was not limited.
+    public var maximumAuthenticationAge: Int64?
+    /// The time before which the user must not have authenticated, if the token says when; nil for any time.
+    public var authenticatedSince: Timestamp?
+    /// The text the user was asked to approve; nil if there was none.
+    public var context: String?
+    /// The access token that came with the ID token, for `at_hash`.
+    public var accessToken: Secret?
+    /// The ID token of the sign-in, if this one came with a refresh (OpenID Connect Core section 12.2).
+    public var original: OriginalIDToken?
+    /// When the token arrived, by which its times are judged; nil for the time of the call.
+    public var receivedAt: Timestamp?
+
+    /// An expectation of the client and of what was requested.
+    public init(
+        clientID: ClientID, nonce: String? = nil, acrValues: [String] = [], maximumAuthenticationAge: Int64? = nil,
+        context: String? = nil, accessToken: Secret? = nil
+    ) {
+        self.clientID = clientID
+        self.nonce = nonce
+        self.acrValues = acrValues
+        self.maximumAuthenticationAge = maximumAuthenticationAge
+        self.context = context
+        self.accessToken = accessToken
     }
 }
 
-extension VerifiedIDToken {
+/// The ID token of a sign-in, as far as an ID token that comes with a refresh is compared with it (OpenID Connect Core
+/// section 12.2).
+///
+/// The subject is personal, so only the issuer is printed and reflected.
+public struct OriginalIDToken: Sendable, Hashable {
+    /// The issuer (`iss`).
+    public let issuer: String
+    /// The user at the issuer (`sub`).
+    public let subject: String
+    /// The further claims; nil if they are not known.
+    public let claims: Claims?
+
+    /// The claims besides the identity.
+    public struct Claims: Sendable, Hashable {
+        /// When the user authenticated (`auth_time`); nil if the token did not say so.
+        public let authTime: Timestamp?
+        /// The nonce of the sign-in (`nonce`); nil if the token had none.
+        public let nonce: String?
+        /// The authorized party (`azp`); nil if the token named none.
+        public let authorizedParty: String?
+
+        /// The claims of a token.
+        public init(authTime: Timestamp?, nonce: String?, authorizedParty: String?) {
+            self.authTime = authTime
+            self.nonce = nonce
+            self.authorizedParty = authorizedParty
+        }
+    }
+
+    /// The ID token of an identity.
+    public init(issuer: String, subject: String, claims: Claims?) {
+        self.issuer = issuer
+        self.subject = subject
+        self.claims = claims
+    }
+}
+
+extension OriginalIDToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }
+
+extension OriginalIDToken.Claims: Redacted {}
+
+/// The claims of an ID token that has passed every check of `IDTokenValidator`. Only this module can make one.
+///
+/// The subject is personal, so only the issuer is printed and reflected.
+public struct VerifiedIDToken: Sendable, Hashable {
+    /// With ``subject``, the user's identity. Never use the subject alone.
+    public let issuer: String
+    /// 1 to 255 visible ASCII characters, unique within ``issuer``.
+    public let subject: String
+    /// The client that the token is for (`aud`).
+    public let clientID: ClientID
+    /// When the token was issued (`iat`).
+    public let issuedAt: Timestamp
+    /// When the token expires (`exp`).
+    public let expiresAt: Timestamp
+    /// When the user authenticated (`auth_time`), if the token says so.
+    public let authTime: Timestamp?
+    /// The authentication context class (`acr`), if the token names one.
+    public let acr: String?
+    /// The text the user approved, if the token names one.
+    public let context: String?
+    /// The `aka` claim: port tokens in compact form, not yet verified, with which a former carrier vouches for the
+    /// user.
+    public let portTokens: [Secret]
+    /// The provider's id of the user's session (`sid`), if the token names one.
+    public let sessionID: String?
+    /// All claims.
+    let claims: JSONObject
+
     /// The claims of a context that meets every rule, so that no required claim is missing.
-    fileprivate init(_ context: ClaimValidationContext) throws(OIDCError) {
-        let claims = context.claims
+    init(_ context: ClaimValidationContext) throws(OIDCError) {
+        claims = context.claims
         guard let subject = claims["sub"]?.string else { throw .failed(.subject) }
         guard let expiresAt = context.expiresAt else { throw .failed(.expiry) }
         guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
-        self.init(
-            issuer: context.issuer, subject: subject, clientID: context.expectation.clientID, issuedAt: issuedAt,
-            expiresAt: expiresAt, authTime: context.authTime, acr: claims["acr"]?.string,
-            context: claims["context"]?.string, portTokens: Self.portTokens(claims),
-            sessionID: claims["sid"]?.sessionIDText, claims: claims)
+        issuer = context.issuer
+        self.subject = subject
+        clientID = context.expectation.clientID
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        authTime = context.authTime
+        acr = claims["acr"]?.string
+        self.context = claims["context"]?.string
+        portTokens = Self.portTokens(claims)
+        sessionID = claims["sid"]?.sessionIDText
+    }
+
+    /// The user's attributes in the token. Read on demand, because they are seldom needed.
+    public var attributes: UserInfo { UserInfo(claims) }
+
+    /// What an ID token of a later refresh is compared with, besides issuer and subject.
+    public var claimsForRefresh: OriginalIDToken.Claims {
+        OriginalIDToken.Claims(
+            authTime: authTime, nonce: claims["nonce"]?.string, authorizedParty: claims["azp"]?.string)
     }
 
     /// At most eight, from an array or a single text. Other values are ignored.
@@ -76,3 +210,5 @@ extension VerifiedIDToken {
         }
     }
 }
+
+extension VerifiedIDToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

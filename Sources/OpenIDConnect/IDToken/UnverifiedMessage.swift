@@ -101,7 +101,7 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
         } catch {
             throw .failed(error.check.map { Context.Check($0) } ?? .format)
         }
-        guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
+        guard let claims = JSONObject(claims: token.payload) else { throw .failed(.claims) }
         context = Context(claims: claims, requirements: requirements)
         guard context.algorithms.contains(token.algorithm) else { throw .failed(.algorithm) }
         for rule in Context.claimRules where !rule.isMet(context) { throw .failed(rule.check) }

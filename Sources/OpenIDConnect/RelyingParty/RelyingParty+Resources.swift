@@ -59,12 +59,16 @@ extension RelyingParty {
                 limits: configuration.limits)
         }
         do throws(OIDCError) {
+            let claims: JSONObject
             switch response {
-            case .plain(let claims): return try UserInfo(claims, subject: idToken.subject)
-            case .encrypted(let claims): return try userInfo(claims, about: idToken)
-            case .signed(let signed):
-                return try userInfo(try await verified(signed, provider, correlationID), about: idToken)
+            case .plain(let plain): return try UserInfo(plain, subject: idToken.subject)
+            case .encrypted(let decrypted): claims = decrypted
+            case .signed(let signed): claims = try await verified(signed, provider, correlationID)
             }
+            try UserInfoResponse.check(
+                claims, issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
+                now: clock.now())
+            return try UserInfo(claims, subject: idToken.subject)
         } catch {
             throw error.at(.init(to: request.url, status: 200))
         }
@@ -73,7 +77,7 @@ extension RelyingParty {
     /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
     private func verified(
         _ signed: SignedToken, _ provider: ProviderMetadata, _ correlationID: CorrelationID
-    ) async throws(OIDCError) -> UserInfoClaims {
+    ) async throws(OIDCError) -> JSONObject {
         let cache = try keyCaches.cache(of: provider)
         let held = try await cache.current(for: correlationID)
         try await cache.check(with: held, for: correlationID) { (keys) throws(OIDCError) in
@@ -81,16 +85,7 @@ extension RelyingParty {
                 throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
             }
         }
-        return try UserInfoClaims(signed.payload)
-    }
-
-    private func userInfo(
-        _ claims: UserInfoClaims, about idToken: VerifiedIDToken
-    ) throws(OIDCError) -> UserInfo {
-        try UserInfo(
-            try claims.checked(
-                issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
-                now: clock.now()), subject: idToken.subject)
+        return try UserInfoResponse.claims(signed.payload)
     }
 
     /// Asks a provider without ID tokens for the user of an access token.

@@ -1,49 +1,24 @@
-import Primitives
+import Crypto
+public import Primitives
 
-/// A request to the token endpoint.
-struct TokenRequest {
-    /// What is exchanged for tokens.
-    enum Grant {
-        /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
-        case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
-        /// RFC 6749 section 6.
-        case refreshToken(Secret)
-        /// CIBA Core section 10.1: the provider's `auth_req_id`.
-        case backchannelAuthentication(Secret)
-        /// RFC 6749 section 4.4: a token for the client itself.
-        case clientCredentials(scopes: [String])
-        /// RFC 7523 section 2.1: an assertion about a subject, which authenticates the client, too.
-        case assertion(of: Secret, scopes: [String])
-    }
+/// What is exchanged for tokens at the token endpoint.
+enum TokenGrant {
+    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
+    case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
+    /// RFC 6749 section 6.
+    case refreshToken(Secret)
+    /// CIBA Core section 10.1: the provider's `auth_req_id`.
+    case backchannelAuthentication(Secret)
+    /// RFC 6749 section 4.4: a token for the client itself.
+    case clientCredentials(scopes: [String])
+    /// RFC 7523 section 2.1: an assertion about a subject, which authenticates the client, too.
+    case assertion(of: Secret, scopes: [String])
 
-    let grant: Grant
-    let client: ClientCredentials
-    /// For carriers; nil for a provider that does not accept one.
-    let correlationID: CorrelationID?
-
-    /// - Parameter provider: Accepts the client's authentication method.
-    /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign;
-    ///   ``OIDCError/Code/metadataRefused`` if the provider's alias for such requests is not acceptable.
-    func outbound(
-        to provider: ProviderMetadata, presenting clientTLS: ClientTLS? = nil, limits: OutboundLimits, now: Timestamp,
-        random: RandomSource
-    ) throws(OIDCError) -> OutboundRequest {
-        let endpoint = try provider.tokenEndpoint(presenting: clientTLS)
-        if case .assertion(let subject, let scopes) = grant {
-            let assertion = try AuthorizationAssertion.make(
-                of: subject, for: client, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: now)
-            return ClientCredentials.request(
-                [("grant_type", GrantType.jwtBearer.rawValue), ("assertion", assertion.exposed)],
-                to: endpoint, presenting: clientTLS, step: .token, of: provider, limits: limits)
-        }
-        return try client.request(
-            items, to: endpoint, presenting: clientTLS, step: .token, of: provider, limits: limits, now: now,
-            random: random)
-    }
-
-    private var items: [(name: String, value: String)] {
+    /// The parameters of a token request, besides those that authenticate the client.
+    /// - Parameter correlationID: For carriers; nil for a provider that does not accept one.
+    func items(_ correlationID: CorrelationID?) -> [(name: String, value: String)] {
         var items: [(name: String, value: String)]
-        switch grant {
+        switch self {
         case .authorizationCode(let code, let redirectURI, _):
             items = [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
         case .refreshToken(let token): items = [("grant_type", "refresh_token"), ("refresh_token", token.exposed)]
@@ -57,10 +32,89 @@ struct TokenRequest {
         case .assertion: return []
         }
         if let correlationID { items.append(("correlation_id", correlationID.text)) }
-        if case .authorizationCode(_, _, let verifier?) = grant {
+        if case .authorizationCode(_, _, let verifier?) = self {
             items.append(("code_verifier", verifier.secret.exposed))
         }
         return items
+    }
+}
+
+extension RelyingParty {
+    /// Whether the response to a code, or to what stands in for it, has an ID token.
+    func idTokenPresence(at provider: ProviderMetadata) -> TokenResponse.IDTokenPresence {
+        guard provider.hasIDTokens else { return .ignored }
+        return configuration.requiresIDTokens ? .required : .optional
+    }
+
+    /// Sends a token request, once. `send` is in `RelyingParty+DPoP.swift`, also for requests without a proof.
+    /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
+    func post(
+        _ grant: TokenGrant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,
+        _ correlationID: CorrelationID, idToken presence: TokenResponse.IDTokenPresence
+    ) async throws(OIDCError) -> TokenResponse {
+        let key = key ?? newDPoPKey(at: provider)
+        let clientTLS = clientTLS(of: client, at: provider)
+        try check(client, at: provider, for: provider.tokenEndpoint)
+        let endpoint = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
+            try provider.check(client.authentication)
+            return try provider.tokenEndpoint(presenting: clientTLS)
+        }
+        var tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
+            () throws(OIDCError) in
+            if case .assertion(let subject, let scopes) = grant {
+                let assertion = try client.assertion(
+                    about: subject, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: clock.now())
+                return try request(
+                    [("grant_type", GrantType.jwtBearer.rawValue), ("assertion", assertion.exposed)],
+                    authenticating: nil, to: endpoint, presenting: clientTLS, .token, of: provider, correlationID)
+            }
+            return try request(
+                grant.items(usesNetworkDiscovery ? correlationID : nil), authenticating: client, to: endpoint,
+                presenting: clientTLS, .token, of: provider, correlationID)
+        } read: { (response) throws(OIDCError) in
+            do throws(OIDCError) {
+                return try TokenResponse(
+                    response, limits: configuration.limits, idToken: presence,
+                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required)
+            } catch {
+                throw client.explained(error)
+            }
+        }
+        guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
+        do throws(OIDCError) {
+            tokens.idToken = try client.signedToken(in: idToken, rules: configuration.idTokenRules)
+            return tokens
+        } catch {
+            throw error.at(.init(to: provider.tokenEndpoint))
+        }
+    }
+
+    /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.
+    /// - Parameter endpoint: Names the request in the error.
+    func demand<Value>(
+        of provider: ProviderMetadata, for endpoint: EndpointURL, _ body: () throws(OIDCError) -> Value
+    ) throws(OIDCError) -> Value {
+        do throws(OIDCError) {
+            return try body()
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: endpoint))
+        }
+    }
+
+    /// What requests of a client present at a provider (RFC 8705); nil for nothing.
+    func clientTLS(of client: ClientCredentials?, at provider: ProviderMetadata) -> ClientTLS? {
+        client?.clientTLS(at: provider, configuration.extensions.mutualTLS)
+    }
+
+    /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
+    /// - Parameter endpoint: Names the request in the error.
+    func check(
+        _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
+    ) throws(OIDCError) {
+        try demand(of: provider, for: endpoint) { () throws(OIDCError) in
+            try client.checkClientTLS(at: provider, configuration.extensions.mutualTLS)
+        }
     }
 }
 
@@ -76,4 +130,37 @@ public enum GrantType: String, Sendable, Hashable, CaseIterable {
     case jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     /// CIBA Core section 10.1.
     case backchannelAuthentication = "urn:openid:params:grant-type:ciba"
+}
+
+/// A PKCE code verifier (RFC 7636 section 4.1): 43 to 128 unreserved characters.
+public struct CodeVerifier: Sendable, Hashable {
+    /// The text. Only the token endpoint may receive it.
+    public let secret: Secret
+
+    /// A verifier, or nil if the text has another length or other characters.
+    public init?(_ text: String) {
+        guard Self.isValid(text) else { return nil }
+        secret = Secret(text)
+    }
+
+    private init(_ secret: Secret) { self.secret = secret }
+
+    /// A new verifier of 256 random bits: 43 characters.
+    public static func random(from source: RandomSource) -> CodeVerifier {
+        CodeVerifier(Secret(source.token(bytes: 32)))
+    }
+
+    /// Whether a text has the length and the characters of a verifier (RFC 7636 section 4.1).
+    public static func isValid(_ text: String) -> Bool {
+        guard (43...128).contains(text.utf8.count) else { return false }
+        return text.withBytes { $0.allSatisfy { PercentEncoding.isUnreserved($0) } }
+    }
+
+    /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.
+    public var challenge: String { Base64URL.encode(secret.sha256) }
+}
+
+extension Secret {
+    /// The SHA-256 of the text, 32 bytes.
+    var sha256: [UInt8] { Array(SHA256.hash(data: Array(exposed.utf8))) }
 }

@@ -101,30 +101,3 @@ package final class ProtocolRecord: Sendable {
 
     func note(_ validation: Validation) { state.withLock { $0.validation = validation } }
 }
-
-extension RelyingParty {
-    /// Makes every check of a recorded validation again, with the cached keys. It sends no request.
-    package func explain(_ validation: ProtocolRecord.Validation) -> IDTokenExplanation {
-        explanation(
-            of: validation.idToken, validation.expectation, validation.provider,
-            keys: cachedKeys(of: validation.provider), at: validation.at)
-    }
-
-    /// The provider's cached keys, however old they are; nil if there are none.
-    package func heldKeys(of provider: ProviderMetadata) -> JSONWebKeySet? {
-        (try? keyCaches.cache(of: provider))?.held
-    }
-
-    /// The age of the provider's cached keys; nil if there are none.
-    package func keyStatus(of provider: ProviderMetadata) -> KeyStatus? {
-        (try? keyCaches.cache(of: provider))?.status(of: provider.issuer)
-    }
-
-    func cachedKeys(of provider: ProviderMetadata?) -> Result<JSONWebKeySet, OIDCError> {
-        if let keys = provider.flatMap({ heldKeys(of: $0) }) { return .success(keys) }
-        return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
-    }
-
-    /// When the provider's metadata was fetched; nil if it is configured, or not in the cache.
-    package func metadataFetchedAt(_ provider: ProviderMetadata) -> Timestamp? { discovery.fetchedAt(provider) }
-}
