@@ -62,7 +62,7 @@ struct IssuerVerification: Sendable {
             metadata.isOfOneOperator(with: issuer, access.configuration.trustedHosts)
         else { return refuse(.otherOperator, metadata, network) }
         let known = try await bindings.known(of: network, metadata.issuer)
-        ProtocolRecord.current?.note(known)
+        ProtocolRecord.current?.note { $0.issuer = .init(known: known) }
         guard known.networkIssuer?.hasSameBytes(as: metadata.issuer) ?? true else {
             return refuse(.issuerChanged, metadata, network)
         }
@@ -72,7 +72,7 @@ struct IssuerVerification: Sendable {
         }
         do throws(OIDCError) {
             let own = try await issuers.metadata(of: issuer)
-            ProtocolRecord.current?.note(own: IssuerBinding(own))
+            ProtocolRecord.current?.note { $0.issuer?.own = IssuerBinding(own) }
             return try await compare(metadata, with: own, known.binding, network)
         } catch {
             guard error.code != .storeUnavailable else { throw error }

@@ -218,12 +218,8 @@ extension ProviderDemands {
             certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
             responseModes: try? reader.known("response_modes_supported"),
             responseAlgorithms: try? reader.known("authorization_signing_alg_values_supported"),
-            idTokenEncryption: EncryptionSupport(
-                algorithms: try? reader.known("id_token_encryption_alg_values_supported"),
-                encryptions: try? reader.known("id_token_encryption_enc_values_supported")),
-            userInfoEncryption: EncryptionSupport(
-                algorithms: try? reader.known("userinfo_encryption_alg_values_supported"),
-                encryptions: try? reader.known("userinfo_encryption_enc_values_supported")),
+            idTokenEncryption: EncryptionSupport(of: "id_token", reader),
+            userInfoEncryption: EncryptionSupport(of: "userinfo", reader),
             acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))
     }
 }

@@ -78,11 +78,7 @@ extension TokenExamination {
         _ type: TokenType, _ algorithms: Set<SigningAlgorithm>
     ) -> [TokenExplanation<Check>.Step] {
         let context = header.map { HeaderValidationContext(header: $0, type: type, algorithms: algorithms) }
-        return HeaderValidationContext.headerRules.map { rule in
-            guard let context else { return .notPossible(Check(rule.check), "the header cannot be read") }
-            return .init(
-                check: Check(rule.check), verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
-        }
+        return steps(HeaderValidationContext.headerRules, context, otherwise: "the header cannot be read") { Check($0) }
     }
 
     func signatureSteps<Check: MessageCheck>() -> [TokenExplanation<Check>.Step] {
@@ -121,11 +117,17 @@ extension TokenExamination {
     func claimSteps<Check, Context>(
         _ rules: [TokenRule<Check, Context>], _ context: Context?
     ) -> [TokenExplanation<Check>.Step] {
+        steps(rules, context, otherwise: "the claims cannot be read") { $0 }
+    }
+
+    private func steps<Check, Rule, Context>(
+        _ rules: [TokenRule<Rule, Context>], _ context: Context?, otherwise fault: String, as check: (Rule) -> Check
+    ) -> [TokenExplanation<Check>.Step] {
         rules.map { rule in
-            guard let context else { return .notPossible(rule.check, "the claims cannot be read") }
+            guard let context else { return .notPossible(check(rule.check), fault) }
             let verdict: TokenVerdict =
                 !rule.isMet(context) ? .failed : rule.hasExpectedValue(context) ? .passed : .notCompared
-            return .init(check: rule.check, verdict: verdict, found: rule.found(context))
+            return .init(check: check(rule.check), verdict: verdict, found: rule.found(context))
         }
     }
 }

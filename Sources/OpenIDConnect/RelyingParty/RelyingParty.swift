@@ -34,7 +34,7 @@ public final class RelyingParty: Sendable {
     /// - Parameter http: Sends the requests.
     public convenience init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system,
-        observer: RelyingPartyObserver = .none
+        observer: RelyingPartyObserver = .init()
     ) {
         self.init(
             configuration: configuration, http: http, bindings: MemoryIssuerBindings(), clock: clock, random: random,
@@ -46,7 +46,7 @@ public final class RelyingParty: Sendable {
     ///   - uptime: Measures how much of a request's time is left for the second one with a demanded nonce.
     package init(
         configuration: Configuration, http: any HTTPClient, bindings: any IssuerBindings, clock: WallClock,
-        uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .none
+        uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .init()
     ) {
         self.configuration = configuration
         bulkhead = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
@@ -84,7 +84,7 @@ public final class RelyingParty: Sendable {
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
         let provider = try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
-        ProtocolRecord.current?.note(provider)
+        ProtocolRecord.current?.note { $0.provider = provider }
         return provider
     }
 
@@ -145,7 +145,9 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> VerifiedIDToken {
         if let record = ProtocolRecord.current {
             let moment = expectation.receivedAt ?? clock.now()
-            record.note(.init(idToken: idToken, expectation: expectation, provider: provider, at: moment))
+            record.note {
+                $0.validation = .init(idToken: idToken, expectation: expectation, provider: provider, at: moment)
+            }
         }
         let result: Result<VerifiedIDToken, OIDCError>
         do throws(OIDCError) {
@@ -171,11 +173,16 @@ public final class RelyingParty: Sendable {
             signedWith: expectation.signingAlgorithms)
         let held = provider
         let provider = try await listing(token.algorithm, held, correlationID)
-        if provider !== held { ProtocolRecord.current?.replaceProvider(provider) }
+        if provider !== held {
+            ProtocolRecord.current?.note {
+                $0.provider = provider
+                $0.validation?.provider = provider
+            }
+        }
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
         let keys = try await cache.current(for: correlationID, keyFetch)
-        ProtocolRecord.current?.note(keys.keys)
+        ProtocolRecord.current?.note { $0.add(keys.keys) }
         do throws(OIDCError) {
             return try validator.validate(
                 token, keys: keys.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
@@ -185,7 +192,7 @@ public final class RelyingParty: Sendable {
                 // The tokens of a refresh can wait for the keys. The code of a sign-in is spent.
                 throw expectation.original == nil ? error : .newerKeysUnavailable
             }
-            ProtocolRecord.current?.note(newer.keys)
+            ProtocolRecord.current?.note { $0.add(newer.keys) }
             return try validator.validate(
                 token, keys: newer.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         }
@@ -211,6 +218,87 @@ public final class RelyingParty: Sendable {
             newer.signingAlgorithms.contains(algorithm)
         else { throw .failed(.algorithm) }
         return newer
+    }
+
+    /// Sends a request, with a proof if there is a key. If the server demands a nonce in the proof, the request is sent
+    /// once more with the nonce that it gave: the server has done nothing with the first one (RFC 9449 sections 8 and
+    /// 9). Both together have the time of one.
+    /// - Parameters:
+    ///   - what: Names the request in errors.
+    ///   - key: Nil for a request without a proof.
+    ///   - provider: Whose metadata says which claims proofs have.
+    ///   - accessToken: The access token in the request, bound to the key; nil at an authorization server.
+    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
+    ///     may be where the request may have been sent.
+    ///   - make: Makes the request. What a server accepts once, such as a client assertion, is new in the second one.
+    func send<Value>(
+        _ what: StaticString, provingPossessionOf key: DPoPKey?, at provider: ProviderMetadata,
+        accessToken: Secret? = nil, codeMayBeSpent: Bool?, _ make: () throws(OIDCError) -> OutboundRequest,
+        read: (OutboundResponse) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        guard let key else {
+            return try await bulkhead.send(try make(), what, codeMayBeSpent: codeMayBeSpent, read: read)
+        }
+        let start = uptime.elapsed()
+        var demanded: DPoPNonce?
+        while true {
+            var request = try make()
+            let server = DPoPNonces.Server(of: request.url, hasResources: accessToken != nil)
+            let proof = try key.proof(
+                for: request, accessToken: accessToken, nonce: demanded ?? dpopNonces[server],
+                claims: provider.demands.dpopClaims, id: random.token(bytes: 16), now: clock.now())
+            request.headers.append(("DPoP", proof.exposed))
+            let isSecond = demanded != nil
+            if isSecond { request.timeout -= uptime.elapsed() - start }
+            let value: Value? = try await bulkhead.send(request, what, codeMayBeSpent: codeMayBeSpent) {
+                (response) throws(OIDCError) in
+                let nonce = response.dpopNonce.flatMap(DPoPNonce.init)
+                guard DPoPChallenge.isIn(response, hasAccessToken: accessToken != nil) else {
+                    if let nonce, (200..<300).contains(response.status) { dpopNonces.keep(nonce, of: server) }
+                    return try read(response)
+                }
+                guard let nonce, !isSecond else {
+                    throw OIDCError(
+                        .unusableResponse, carrierError: "use_dpop_nonce", codeMayBeSpent: codeMayBeSpent ?? true,
+                        reason: isSecond
+                            ? "\(what) got a demand for another DPoP nonce after it had the one demanded."
+                            : "\(what) got a demand for a DPoP nonce, and no valid nonce.")
+                }
+                dpopNonces.keep(nonce, of: server)
+                demanded = nonce
+                return nil
+            }
+            if let value { return value }
+        }
+    }
+
+    /// Sends a request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1, RFC 8705
+    /// section 3), with a proof if the token is bound to a key.
+    /// - Parameters:
+    ///   - what: Names the request in errors.
+    ///   - key: The key that the access token is bound to, if it is.
+    ///   - clientTLS: What the request presents.
+    ///   - bytes: The longest body to accept.
+    ///   - change: Makes another request of a `GET`.
+    func send<Value>(
+        _ what: StaticString, with accessToken: Secret, _ key: DPoPKey?, _ clientTLS: ClientTLS?, to url: EndpointURL,
+        of provider: ProviderMetadata, _ step: OutboundRequest.Destination.Step, upTo bytes: Int,
+        accepting mediaType: String = "application/json", _ correlationID: CorrelationID?, codeMayBeSpent: Bool,
+        change: (inout OutboundRequest) -> Void = { _ in }, read: (OutboundResponse) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        var request = OutboundRequest(
+            method: .get, url: url,
+            headers: [
+                ("Authorization", (key == nil ? "Bearer " : "DPoP ") + accessToken.exposed), ("Accept", mediaType),
+            ],
+            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
+            destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
+        request.clientTLS = clientTLS
+        change(&request)
+        let made = request
+        return try await send(
+            what, provingPossessionOf: key, at: provider, accessToken: accessToken, codeMayBeSpent: codeMayBeSpent,
+            { made }, read: read)
     }
 }
 

@@ -158,16 +158,16 @@ public struct RelyingPartyObserver: Sendable {
     }
 
     /// A request ended after some nanoseconds, or was not sent because of the provider's limit or circuit breaker.
-    public let request: @Sendable (_ destination: OutboundRequest.Destination, Ending, _ nanoseconds: UInt64) -> Void
+    public var request: @Sendable (_ destination: OutboundRequest.Destination, Ending, _ nanoseconds: UInt64) -> Void =
+        { _, _, _ in }
     /// An issuer's keys were fetched, or the fetch failed.
-    public let keyRefresh: @Sendable (_ issuer: String, _ wentWell: Bool) -> Void
-
+    public var keyRefresh: @Sendable (_ issuer: String, _ wentWell: Bool) -> Void = { _, _ in }
     /// A network's metadata was refused because of the issuer that it names.
-    public let metadataRefusal: @Sendable (_ network: MCCMNC, _ issuer: String, MetadataRefusal) -> Void
-
+    public var metadataRefusal: @Sendable (_ network: MCCMNC, _ issuer: String, MetadataRefusal) -> Void = { _, _, _ in
+    }
     /// An ID token of a sign-in was validated: the result of every check, also of those after one that failed. Nil, as
     /// it is by default, spares the checks that validation does not need.
-    public let idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
+    public var idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
 
     /// Why a network may not name an issuer.
     public enum MetadataRefusal: String, Sendable, Hashable, CaseIterable {
@@ -187,21 +187,8 @@ public struct RelyingPartyObserver: Sendable {
         case tooMany = "too_many"
     }
 
-    /// An observer of requests, of key fetches, of refused metadata, and of ID tokens.
-    public init(
-        request: @escaping @Sendable (OutboundRequest.Destination, Ending, UInt64) -> Void,
-        keyRefresh: @escaping @Sendable (String, Bool) -> Void,
-        metadataRefusal: @escaping @Sendable (MCCMNC, String, MetadataRefusal) -> Void = { _, _, _ in },
-        idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)? = nil
-    ) {
-        self.request = request
-        self.keyRefresh = keyRefresh
-        self.metadataRefusal = metadataRefusal
-        self.idToken = idToken
-    }
-
     /// Observes nothing.
-    public static let none = RelyingPartyObserver(request: { _, _, _ in }, keyRefresh: { _, _ in })
+    public init() {}
 }
 
 /// How the parts of a relying party reach its providers.

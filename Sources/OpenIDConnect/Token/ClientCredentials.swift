@@ -69,8 +69,11 @@ public enum ClientAuthentication: Sendable, Hashable {
     case clientSecretPost(Secret)
     /// A short-lived JWT that we sign (RFC 7523 section 2.2).
     case privateKeyJWT(ClientKey, audience: ClientAssertionAudience = .tokenEndpoint)
-    /// As `client_secret_post`, with a secret that we sign.
-    case signedClientSecret(SignedClientSecret)
+    /// As `client_secret_post`, with a secret that is a JWT signed by the client, as in Sign in with Apple. The issuer is
+    /// the provider's id of the signer (with Apple, the team's id), and the audience is the provider.
+    ///
+    /// A new one is made for each request, so that none has to be renewed before it expires.
+    case signedClientSecret(ClientKey, issuer: String, audience: String)
 
     /// None: a public client names itself, and its code verifier alone ties the token request to it (RFC 6749 section
     /// 2.1, RFC 7636).
@@ -131,32 +134,11 @@ public enum ClientAssertionAudience: String, Sendable, Hashable, CaseIterable {
     var assertionType: String { self == .issuer ? "client-authentication+jwt" : "JWT" }
 }
 
-/// A client secret that is a JWT signed by the client, as in Sign in with Apple. It is sent in the form like any
-/// secret.
-///
-/// A new one is made for each request, so that none has to be renewed before it expires.
-public struct SignedClientSecret: Sendable, Hashable {
-    /// In seconds.
-    static let lifetime: Int64 = 300
-
-    /// Its `iss`: the provider's id of the signer (with Apple, the team's id).
-    public let issuer: String
-    /// Its `aud`: the provider.
-    public let audience: String
-    /// Signs it.
-    public let key: ClientKey
-
-    /// The parameters of the secrets.
-    public init(issuer: String, audience: String, key: ClientKey) {
-        self.issuer = issuer
-        self.audience = audience
-        self.key = key
-    }
-}
-
 extension ClientCredentials {
     /// How long a client assertion is valid, in seconds. Short, because it is sent with one request at once.
     private static let assertionLifetime: Int64 = 60
+    /// How long a signed client secret is valid, in seconds.
+    private static let signedSecretLifetime: Int64 = 300
     /// How long an assertion about a user is valid, in seconds. The profile allows 300 at most.
     private static let userAssertionLifetime: Int64 = 60
 
@@ -181,11 +163,11 @@ extension ClientCredentials {
         switch authentication {
         case .clientSecretBasic(let secret, let encoding): headers.append(("Authorization", basic(secret, encoding)))
         case .clientSecretPost(let secret): form.append(("client_secret", secret.exposed))
-        case .signedClientSecret(let secret):
-            let text = try secret.key.assertion(
-                issuer: secret.issuer, subject: clientID.text, audience: secret.audience,
-                lifetime: SignedClientSecret.lifetime, now: now)
-            form.append(("client_secret", text.exposed))
+        case .signedClientSecret(let key, let issuer, let audience):
+            let secret = try key.assertion(
+                issuer: issuer, subject: clientID.text, audience: audience, lifetime: Self.signedSecretLifetime,
+                now: now)
+            form.append(("client_secret", secret.exposed))
         // The certificate authenticates the client that the form names (RFC 8705 section 2).
         case .publicClient, .tlsClientAuth, .selfSignedTLSClientAuth: break
         // RFC 7523 sections 2.2 and 3, OpenID Connect Core section 9.

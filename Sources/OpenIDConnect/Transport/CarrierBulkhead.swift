@@ -21,7 +21,8 @@ final class CarrierBulkhead: HTTPClient {
     private let observer: RelyingPartyObserver
     private let state = Mutex(State())
 
-    init(http: any HTTPClient, clock: WallClock, rules: CarrierBulkheadRules, observer: RelyingPartyObserver = .none) {
+    init(http: any HTTPClient, clock: WallClock, rules: CarrierBulkheadRules, observer: RelyingPartyObserver = .init())
+    {
         self.http = http
         self.clock = clock
         self.rules = rules
@@ -36,12 +37,12 @@ final class CarrierBulkhead: HTTPClient {
             ticket = try enter(destination)
             let response = try await http.send(request)
             leave(destination, ticket, .answered)
-            ProtocolRecord.current?.note(.init(destination, endedAt: clock.now(), .success(response)))
+            ProtocolRecord.current?.note { $0.add(.init(destination, endedAt: clock.now(), .success(response))) }
             observer.request(destination, .answered(response.status), stopwatch.nanoseconds)
             return response
         } catch {
             leave(destination, ticket, CircuitBreaker.Outcome(error.code))
-            ProtocolRecord.current?.note(.init(destination, endedAt: clock.now(), .failure(error)))
+            ProtocolRecord.current?.note { $0.add(.init(destination, endedAt: clock.now(), .failure(error))) }
             observer.request(destination, .failed(error.code), stopwatch.nanoseconds)
             throw error
         }

@@ -250,3 +250,80 @@ enum UserInfoResponse: Sendable {
         }
     }
 }
+
+extension RelyingParty {
+    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A provider's endpoint receives the
+    /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
+    /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
+    ///
+    /// - Parameters:
+    ///   - key: The key that the access token is bound to; nil for a Bearer token.
+    ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
+    ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
+    ///     response is plain JSON, or signed with one of the usual ones.
+    ///   - usual: The usual algorithms of the client.
+    ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
+    ///     userinfo is encrypted.
+    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
+    ///   subject; ``OIDCError/Code/metadataRefused`` if a provider has no userinfo endpoint;
+    ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
+    public func userInfo(
+        accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
+        signedWith algorithm: SigningAlgorithm? = nil,
+        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard, client: ClientCredentials? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) -> UserInfo {
+        let clientTLS = clientTLS(of: client, at: provider)
+        let known: EndpointURL?
+        do throws(OIDCError) {
+            known = try provider.userInfoEndpoint(presenting: clientTLS)
+        } catch {
+            throw OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(
+                .init(to: provider.tokenEndpoint))
+        }
+        guard let endpoint = known else {
+            guard usesNetworkDiscovery else { return idToken.attributes }
+            throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
+                .at(.init(to: provider.tokenEndpoint))
+        }
+        let url = usesNetworkDiscovery ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint
+        let response = try await send(
+            "The userinfo request", with: accessToken, key, clientTLS, to: url, of: provider, .userInfo,
+            upTo: configuration.limits.userInfoBytes,
+            accepting: algorithm == nil && client?.userInfoDecryption == nil ? "application/json" : "application/jwt",
+            correlationID, codeMayBeSpent: true
+        ) { (response) throws(OIDCError) in
+            try UserInfoResponse(
+                response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
+                limits: configuration.limits)
+        }
+        do throws(OIDCError) {
+            let claims: JSONObject
+            switch response {
+            case .plain(let plain): return try UserInfo(plain, subject: idToken.subject)
+            case .encrypted(let decrypted): claims = decrypted
+            case .signed(let signed): claims = try await verified(signed, provider, correlationID)
+            }
+            try UserInfoResponse.check(
+                claims, issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
+                now: clock.now())
+            return try UserInfo(claims, subject: idToken.subject)
+        } catch {
+            throw error.at(.init(to: url, status: 200))
+        }
+    }
+
+    /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
+    private func verified(
+        _ signed: SignedToken, _ provider: ProviderMetadata, _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> JSONObject {
+        let cache = try keyCaches.cache(of: provider)
+        let held = try await cache.current(for: correlationID)
+        try await cache.check(with: held, for: correlationID) { (keys) throws(OIDCError) in
+            guard SignatureValidationContext(signed, keys: keys).verifies else {
+                throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
+            }
+        }
+        return try UserInfoResponse.claims(signed.payload)
+    }
+}
