@@ -28,10 +28,10 @@ enum DPoPTarget {
         demand(nonce.text == field, "a nonce is sent as it came")
         demand((1...DPoPNonce.maximumBytes).contains(nonce.text.utf8.count), "a nonce keeps its limit")
         guard let url = EndpointURL("https://op.example/token", policy: .httpsOnly) else { return }
-        let proof = DPoPProof(
-            method: .post, url: url, accessToken: nil, nonce: nonce, id: "id",
-            issuedAt: Timestamp(secondsSinceEpoch: 1_800_000_000))
-        let text = (try? proof.text(signedWith: key))?.exposed ?? ""
+        let request = OutboundRequest(method: .post, url: url, timeout: .seconds(1), maximumBodyBytes: 1)
+        let proof = try? key.proof(
+            for: request, nonce: nonce, claims: [], id: "id", now: Timestamp(secondsSinceEpoch: 1_800_000_000))
+        let text = proof?.exposed ?? ""
         demand(text.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a proof breaks no line of a request")
         let claims = text.split(separator: ".").dropFirst().first.flatMap { Base64URL.decode(String($0)) }
         let object = claims.flatMap { try? JSONValue(parsing: $0) }?.object

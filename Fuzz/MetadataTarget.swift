@@ -16,7 +16,7 @@ enum MetadataTarget {
         guard let network = MCCMNC("310010"),
             let document = ProviderResponse.object(response, maximumBytes: OutboundLimits().discoveryBytes)
         else { return }
-        _ = DiscoveryRefusal.isLasting(DiscoveryRefusal.error(document))
+        _ = OIDCError(ofDiscovery: document).isLasting
         if let issuer = EndpointURL("https://carrier.example", policy: .httpsOnly) {
             _ = try? IssuerMetadata(document, issuer: issuer, requirements: requirements)
         }

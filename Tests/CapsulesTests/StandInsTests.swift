@@ -64,7 +64,7 @@ import Testing
             let shown = shape.shape(try JSONValue(parsing: Array(number.utf8)), named: name)
             let claims = try #require(JSONValue.object(of: [(name, shown)]).object)
             let value = try #require(try standIns.claims(claims)?[name]?.double)
-            // As ClaimValidationContext.numericDate reads it.
+            // As JSONValue.numericDate reads it.
             #expect((value >= 0 && value < 0x1p53) == isTime, "\(shown.text)")
             #expect((value > 1_900_000_000) == isAfter, "\(shown.text)")
         }

@@ -89,7 +89,7 @@ extension ClientDraft {
                 "has a signed_secret and another way to authenticate",
                 "remove secret and token_endpoint_auth_method, or signed_secret")
         }
-        return .signedClientSecret(SignedClientSecret(issuer: secretIssuer, audience: secretAudience.text, key: key))
+        return .signedClientSecret(key, issuer: secretIssuer, audience: secretAudience.text)
     }
 
     /// `client_secret_basic_encoding` must fit the client's way to authenticate and its id.

@@ -65,25 +65,25 @@ package final class CarrierMetrics: Sendable {
         // Anyone can name any network.
         let refusals = LogSamplers(clock: clock)
         let tellAll: IDTokenObserver = { explanation, id in for tell in idTokens { tell(explanation, id) } }
-        return RelyingPartyObserver(
-            request: { [self] destination, ending, nanoseconds in
-                rows[source(of: destination, provider, usesNetworkDiscovery)].durations
-                    .observe(nanoseconds, at: destination.step.place, Self.place(of: ending))
-            },
-            keyRefresh: { [self] issuer, wentWell in
-                rows[Source(provider: provider, issuer: issuer)].keyRefreshes.add(at: wentWell ? 0 : 1)
-            },
-            metadataRefusal: { [metadataRefusals] network, issuer, reason in
-                metadataRefusals.add(at: reason.place)
-                refusals.log(
-                    .error,
-                    "a network's metadata was refused; if it is right, set the network's issuer in zenkey.issuers",
-                    of: reason.rawValue, to: logger
-                ) {
-                    ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"]
-                }
-            },
-            idToken: idTokens.isEmpty ? nil : tellAll)
+        var observer = RelyingPartyObserver()
+        observer.request = { [self] destination, ending, nanoseconds in
+            rows[source(of: destination, provider, usesNetworkDiscovery)].durations
+                .observe(nanoseconds, at: destination.step.place, Self.place(of: ending))
+        }
+        observer.keyRefresh = { [self] issuer, wentWell in
+            rows[Source(provider: provider, issuer: issuer)].keyRefreshes.add(at: wentWell ? 0 : 1)
+        }
+        observer.metadataRefusal = { [metadataRefusals] network, issuer, reason in
+            metadataRefusals.add(at: reason.place)
+            refusals.log(
+                .error, "a network's metadata was refused; if it is right, set the network's issuer in zenkey.issuers",
+                of: reason.rawValue, to: logger
+            ) {
+                ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"]
+            }
+        }
+        observer.idToken = idTokens.isEmpty ? nil : tellAll
+        return observer
     }
 
     /// Carriers' discovery requests have no issuer: their networks come from callers, and the issuers whose own

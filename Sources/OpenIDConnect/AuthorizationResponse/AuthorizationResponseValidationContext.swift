@@ -2,7 +2,7 @@ import Primitives
 
 /// The claims of a signed authorization response and what they are checked against.
 struct AuthorizationResponseValidationContext: MessageValidationContext {
-    static let type = TokenType.authorizationResponse
+    static let type = TokenType.standard
     /// The longest code, in bytes.
     static let maximumCodeBytes = 4096
     /// The longest `state` and `error`, in bytes.
@@ -25,8 +25,7 @@ struct AuthorizationResponseValidationContext: MessageValidationContext {
     /// A response is used at once, so it need not be valid for longer than an ID token may be old. JARM section 2.1
     /// recommends ten minutes at most.
     private var expiresSoon: Bool {
-        guard claims["exp"] != nil, isNotExpiredIfStated, let expiry = ClaimValidationContext.numericDate(claims["exp"])
-        else { return false }
+        guard isNotExpiredIfStated, let expiry = claims["exp"]?.numericDate else { return false }
         return expiry <= now.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds)
     }
 

@@ -54,11 +54,11 @@ public struct BackchannelAuthenticationRequest: Sendable {
     func object(
         of clientID: ClientID, signedWith key: ClientKey, provider: ProviderMetadata, id: String, now: Timestamp
     ) throws(OIDCError) -> Secret {
-        var claims = RequestObject.claims(of: clientID, audience: provider.issuer, id: id, now: now)
-        claims.add("nbf", now.secondsSinceEpoch)
-        for item in items where item.name != Self.requestedExpiryName { claims.add(named: item.name, item.value) }
-        if let requestedExpiry { claims.add("requested_expiry", requestedExpiry) }
-        return try key.token(type: RequestObject.type, claims: claims.finish())
+        try RequestObject.make(of: clientID, signedWith: key, audience: provider.issuer, id: id, now: now) { claims in
+            claims.add("nbf", now.secondsSinceEpoch)
+            for item in items where item.name != Self.requestedExpiryName { claims.add(named: item.name, item.value) }
+            if let requestedExpiry { claims.add("requested_expiry", requestedExpiry) }
+        }
     }
 
     private static let requestedExpiryName = "requested_expiry"

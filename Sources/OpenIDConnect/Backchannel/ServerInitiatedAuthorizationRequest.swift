@@ -46,28 +46,30 @@ public struct ServerInitiatedAuthorizationRequest: Sendable {
         self.notificationToken = notificationToken
     }
 
-    /// The request object's claims (OpenID Connect Core section 6.1).
+    /// The signed request object (OpenID Connect Core section 6.1).
     ///
     /// The notification endpoint has two names: `client_notification_endpoint` as in CIBA's metadata, and
     /// `notification_uri` as in Mobile Connect's server-initiated profile.
-    func claims(audience: String, tokenID: String, now: Timestamp) -> [UInt8] {
-        var json = RequestObject.claims(of: clientID, audience: audience, id: tokenID, now: now)
-        json.add("client_id", clientID.text)
-        json.add("response_type", Self.responseType)
-        json.add("redirect_uri", redirectURI)
-        json.add("scope", scopes.joined(separator: " "))
-        json.add("login_hint", loginHint.exposed)
-        json.add("state", state.exposed)
-        json.add("nonce", nonce.exposed)
-        json.add("acr_values", ifPresent: acrValues.spaceSeparated)
-        json.add("context", ifPresent: context)
-        json.add("prompt", ifPresent: prompt.map(\.rawValue).spaceSeparated)
-        json.add("options", ifPresent: options)
-        json.add("correlation_id", correlationID.text)
-        json.add("client_notification_endpoint", notificationEndpoint.text)
-        json.add("notification_uri", notificationEndpoint.text)
-        json.add("client_notification_token", notificationToken.exposed)
-        return json.finish()
+    func object(
+        signedWith key: ClientKey, audience: String, id: String, now: Timestamp
+    ) throws(OIDCError) -> Secret {
+        try RequestObject.make(of: clientID, signedWith: key, audience: audience, id: id, now: now) { json in
+            json.add("client_id", clientID.text)
+            json.add("response_type", Self.responseType)
+            json.add("redirect_uri", redirectURI)
+            json.add("scope", scopes.joined(separator: " "))
+            json.add("login_hint", loginHint.exposed)
+            json.add("state", state.exposed)
+            json.add("nonce", nonce.exposed)
+            json.add("acr_values", ifPresent: acrValues.spaceSeparated)
+            json.add("context", ifPresent: context)
+            json.add("prompt", ifPresent: prompt.map(\.rawValue).spaceSeparated)
+            json.add("options", ifPresent: options)
+            json.add("correlation_id", correlationID.text)
+            json.add("client_notification_endpoint", notificationEndpoint.text)
+            json.add("notification_uri", notificationEndpoint.text)
+            json.add("client_notification_token", notificationToken.exposed)
+        }
     }
 
     /// The request, in JSON: the request object, and the parameters that OAuth requires outside it (OpenID Connect Core

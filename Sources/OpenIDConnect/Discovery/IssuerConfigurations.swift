@@ -10,24 +10,18 @@ final class IssuerConfigurations: Sendable {
     /// How many issuers may be asked at once.
     private static let maximumRequests = 64
 
-    private let configuration: RelyingParty.Configuration
-    private let http: any HTTPClient
-    private let clock: WallClock
-    private let random: RandomSource
+    private let access: ProviderAccess
     private let cache: Mutex<MetadataCache<IssuerMetadata>>
     private let requests = SingleFlight<MetadataQuestion, MetadataOutcome<IssuerMetadata>>()
 
-    init(configuration: RelyingParty.Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource) {
-        self.configuration = configuration
-        self.http = http
-        self.clock = clock
-        self.random = random
-        cache = Mutex(MetadataCache(rules: configuration.cache))
+    init(_ access: ProviderAccess) {
+        self.access = access
+        cache = Mutex(MetadataCache(rules: access.configuration.cache))
     }
 
     /// - Parameter issuer: On a trusted host, without a query.
     func metadata(of issuer: EndpointURL) async throws(OIDCError) -> IssuerMetadata {
-        let now = clock.now()
+        let now = access.clock.now()
         let question = MetadataQuestion(source: .issuer(issuer))
         return try await requests.value(
             for: question, unless: { self.answer(question, at: now, inFlight: $0) },
@@ -37,7 +31,7 @@ final class IssuerConfigurations: Sendable {
 
     /// Requests an issuer's configuration again soon, because something newer contradicts it.
     func distrust(_ metadata: IssuerMetadata) {
-        let now = clock.now()
+        let now = access.clock.now()
         cache.withLock { $0.distrust(metadata, at: now) }
     }
 
@@ -56,17 +50,18 @@ final class IssuerConfigurations: Sendable {
     private func ask(_ issuer: EndpointURL, _ question: MetadataQuestion) async -> MetadataOutcome<IssuerMetadata> {
         do throws(OIDCError) {
             let request = OutboundRequest(
-                documentAt: try issuer.openIDConfiguration(configuration.urlPolicy),
-                timeout: configuration.limits.discoveryTimeout, maximumBodyBytes: configuration.limits.discoveryBytes,
+                documentAt: try issuer.openIDConfiguration(access.configuration.urlPolicy),
+                timeout: access.configuration.limits.discoveryTimeout,
+                maximumBodyBytes: access.configuration.limits.discoveryBytes,
                 destination: .init(carrier: issuer.text, step: .discovery))
-            let metadata = try await http.send(
+            let metadata = try await access.http.send(
                 request, "The request for the issuer's OpenID configuration", codeMayBeSpent: true
             ) { (response) throws(OIDCError) in try keep(response, of: issuer, for: question) }
             return .fetched(metadata)
         } catch {
-            let now = clock.now()
+            let now = access.clock.now()
             return cache.withLock {
-                $0.fallBack(from: error, isLasting: true, for: question, at: now, random: random)
+                $0.fallBack(from: error, isLasting: true, for: question, at: now, random: access.random)
             }
         }
     }
@@ -75,15 +70,16 @@ final class IssuerConfigurations: Sendable {
         _ response: OutboundResponse, of issuer: EndpointURL, for question: MetadataQuestion
     ) throws(OIDCError) -> IssuerMetadata {
         guard response.status == 200,
-            let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes)
+            let document = ProviderResponse.object(response, maximumBytes: access.configuration.limits.discoveryBytes)
         else {
             throw OIDCError(
                 .unusableResponse,
                 reason: "The issuer's OpenID configuration, of status \(response.status), is not a JSON object.")
         }
         let metadata = try IssuerMetadata(
-            document, issuer: issuer, requirements: configuration.metadataRequirements)
-        let freshness = Freshness(response, at: clock.now(), rules: configuration.cache, random: random)
+            document, issuer: issuer, requirements: access.configuration.metadataRequirements)
+        let freshness = Freshness(
+            response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
         cache.withLock { $0.keep(metadata, freshness, for: question) }
         return metadata
     }

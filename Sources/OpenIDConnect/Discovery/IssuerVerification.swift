@@ -1,4 +1,5 @@
-import Primitives
+package import Primitives
+import Synchronization
 
 /// Decides whether metadata may name its issuer.
 ///
@@ -22,10 +23,9 @@ struct IssuerVerification: Sendable {
         var authority: IssuerBinding?
     }
 
-    let configuration: RelyingParty.Configuration
+    let access: ProviderAccess
     let issuers: IssuerConfigurations
     let bindings: any IssuerBindings
-    let observer: RelyingPartyObserver
 
     func verify(_ metadata: ProviderMetadata, from source: MetadataSource) async -> Verdict {
         switch source {
@@ -50,19 +50,19 @@ struct IssuerVerification: Sendable {
     /// Whether the administrator configured the issuer of a source.
     func isPinned(_ source: MetadataSource) -> Bool {
         guard case .network(let network, _) = source else { return true }
-        return configuration.pinnedIssuers[network] != nil
+        return access.configuration.pinnedIssuers[network] != nil
     }
 
     private func verify(_ metadata: ProviderMetadata, of network: MCCMNC) async throws(OIDCError) -> Verdict {
-        if let expected = configuration.pinnedIssuers[network] {
+        if let expected = access.configuration.pinnedIssuers[network] {
             guard expected.hasSameBytes(as: metadata.issuer) else { return refuse(.notConfigured, metadata, network) }
             return await accept(pinned: metadata, network)
         }
-        guard let issuer = EndpointURL(metadata.issuer, policy: configuration.urlPolicy),
-            metadata.isOfOneOperator(with: issuer, configuration.trustedHosts)
+        guard let issuer = EndpointURL(metadata.issuer, policy: access.configuration.urlPolicy),
+            metadata.isOfOneOperator(with: issuer, access.configuration.trustedHosts)
         else { return refuse(.otherOperator, metadata, network) }
         let known = try await bindings.known(of: network, metadata.issuer)
-        ProtocolRecord.current?.note(known)
+        ProtocolRecord.current?.note { $0.issuer = .init(known: known) }
         guard known.networkIssuer?.hasSameBytes(as: metadata.issuer) ?? true else {
             return refuse(.issuerChanged, metadata, network)
         }
@@ -72,7 +72,7 @@ struct IssuerVerification: Sendable {
         }
         do throws(OIDCError) {
             let own = try await issuers.metadata(of: issuer)
-            ProtocolRecord.current?.note(own: IssuerBinding(own))
+            ProtocolRecord.current?.note { $0.issuer?.own = IssuerBinding(own) }
             return try await compare(metadata, with: own, known.binding, network)
         } catch {
             guard error.code != .storeUnavailable else { throw error }
@@ -132,7 +132,7 @@ struct IssuerVerification: Sendable {
         _ metadata: ProviderMetadata, of network: MCCMNC, _ stored: IssuerBinding?, withoutDocument error: OIDCError
     ) async throws(OIDCError) -> Verdict {
         // No other network is the first to name an issuer that the administrator configured.
-        let isPinnedElsewhere = configuration.pinnedIssuers.values.contains(metadata.issuer)
+        let isPinnedElsewhere = access.configuration.pinnedIssuers.values.contains(metadata.issuer)
         if let stored {
             guard stored.covers(metadata), !isPinnedElsewhere else {
                 return refuse(.keysChanged, metadata, network, because: error)
@@ -149,7 +149,7 @@ struct IssuerVerification: Sendable {
     private func refuse(
         _ refusal: Refusal, _ metadata: ProviderMetadata, _ network: MCCMNC, because error: OIDCError? = nil
     ) -> Verdict {
-        observer.metadataRefusal(network, metadata.issuer, refusal)
+        access.observer.metadataRefusal(network, metadata.issuer, refusal)
         guard refusal == .unverified, let error, !error.saysNotFound else {
             return Verdict(refusal: OIDCError(.metadataRefused, reason: refusal.text))
         }
@@ -202,5 +202,74 @@ extension String {
     /// Whether one of the two texts is the other with a slash at its end.
     fileprivate func differsBySlash(from other: String) -> Bool {
         (self + "/").hasSameBytes(as: other) || hasSameBytes(as: other + "/")
+    }
+}
+
+/// Keeps which issuer each network names, and the binding of each issuer. Every call is atomic.
+package protocol IssuerBindings: Sendable {
+    /// - Throws: ``OIDCError/Code/storeUnavailable``.
+    func known(of network: MCCMNC, _ issuer: String) async throws(OIDCError) -> KnownIssuer
+
+    /// Keeps that the network names the issuer, and the issuer's binding, by the rule of ``KnownIssuer/change(by:)``.
+    ///
+    /// - Returns: What is in force afterwards: it may be another process's binding. Nothing is in force for a new
+    ///   network or issuer if there are ``KnownIssuers/maximumCount`` of them.
+    /// - Throws: ``OIDCError/Code/storeUnavailable``.
+    func bind(_ network: MCCMNC, to binding: IssuerBinding) async throws(OIDCError) -> KnownIssuer
+
+    /// Forgets a binding of first use, and the networks that named its issuer.
+    /// - Throws: ``OIDCError/Code/storeUnavailable``.
+    func forgetFirstUse(_ issuer: String) async throws(OIDCError)
+}
+
+/// Bindings for the life of a process: for a relying party without a store.
+package final class MemoryIssuerBindings: IssuerBindings {
+    private let state: Mutex<KnownIssuers>
+
+    /// - Parameter known: What is known at the beginning.
+    package init(_ known: KnownIssuers = KnownIssuers()) { state = Mutex(known) }
+
+    package func known(of network: MCCMNC, _ issuer: String) -> KnownIssuer {
+        state.withLock { $0.known(of: network.text, issuer) }
+    }
+
+    package func bind(_ network: MCCMNC, to binding: IssuerBinding) -> KnownIssuer {
+        state.withLock { $0.bind(binding, to: network.text) }
+    }
+
+    package func forgetFirstUse(_ issuer: String) { state.withLock { $0.forgetFirstUse(of: issuer) } }
+}
+
+extension IssuerBinding {
+    /// The binding that a network's metadata asks for; nil for a provider without keys.
+    init?(_ metadata: ProviderMetadata, trust: Trust) {
+        guard let jwksURI = metadata.jwksURI else { return nil }
+        self.init(
+            issuer: metadata.issuer, jwksURI: jwksURI.text, tokenHost: metadata.tokenEndpoint.authority,
+            hosts: metadata.endpointHosts, trust: trust)
+    }
+
+    /// The binding that the issuer's own OpenID configuration confirms; nil if it names no token endpoint.
+    init?(_ own: IssuerMetadata) {
+        guard let tokenHost = own.tokenHost else { return nil }
+        self.init(
+            issuer: own.issuer, jwksURI: own.jwksURI.text, tokenHost: tokenHost, hosts: own.hosts, trust: .confirmed)
+    }
+
+    /// Whether metadata has the same issuer, the same keys and the same host for tokens, and no endpoint elsewhere.
+    func covers(_ metadata: ProviderMetadata) -> Bool {
+        issuer.hasSameBytes(as: metadata.issuer) && jwksURI == metadata.jwksURI?.text
+            && tokenHost == metadata.tokenEndpoint.authority && metadata.endpointHosts.isSubset(of: hosts)
+    }
+}
+
+extension ProviderMetadata {
+    /// The hosts of all endpoints that codes, tokens, secrets or users are sent to.
+    fileprivate var endpointHosts: Set<String> {
+        Set(
+            [
+                authorizationEndpoint, tokenEndpoint, userInfoEndpoint, serverInitiatedAuthorizationEndpoint,
+                pushedAuthorizationRequestEndpoint,
+            ].compactMap { $0?.authority } + mutualTLSAliases.endpoints.map(\.authority))
     }
 }

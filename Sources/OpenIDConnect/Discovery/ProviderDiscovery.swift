@@ -9,34 +9,25 @@ final class ProviderDiscovery: Sendable {
     /// How many different questions may be under way at once.
     private static let maximumRequests = 256
 
-    private let configuration: RelyingParty.Configuration
-    private let http: any HTTPClient
-    private let clock: WallClock
-    private let random: RandomSource
+    private let access: ProviderAccess
     private let verification: IssuerVerification
     private let cache: Mutex<MetadataCache<ProviderMetadata>>
     /// When each source was last asked for metadata newer than what it gave.
     private let renewals: Mutex<BoundedCache<MetadataSource, Timestamp>>
     private let requests = SingleFlight<MetadataQuestion, MetadataOutcome<ProviderMetadata>>()
 
-    init(
-        configuration: RelyingParty.Configuration, http: any HTTPClient, verification: IssuerVerification,
-        clock: WallClock, random: RandomSource
-    ) {
-        self.configuration = configuration
+    init(_ access: ProviderAccess, _ verification: IssuerVerification) {
+        self.access = access
         self.verification = verification
-        self.http = http
-        self.clock = clock
-        self.random = random
-        cache = Mutex(MetadataCache(rules: configuration.cache))
-        renewals = Mutex(BoundedCache(capacity: configuration.cache.maximumNetworks))
+        cache = Mutex(MetadataCache(rules: access.configuration.cache))
+        renewals = Mutex(BoundedCache(capacity: access.configuration.cache.maximumNetworks))
     }
 
     /// - Parameter network: Ignored by a relying party of one provider; any other needs it.
     func provider(
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        if case .fixed(let metadata) = configuration.discovery { return metadata }
+        if case .fixed(let metadata) = access.configuration.discovery { return metadata }
         guard let source = source(for: network) else {
             throw OIDCError(.unknownNetwork, reason: "The sign-in names no network (mccmnc) to find the carrier by.")
         }
@@ -46,7 +37,7 @@ final class ProviderDiscovery: Sendable {
 
     /// Where metadata is fetched from; nil if it is configured, or if a network is needed.
     private func source(for network: MCCMNC?) -> MetadataSource? {
-        switch configuration.discovery {
+        switch access.configuration.discovery {
         case .fixed: nil
         case .ofIssuer(let issuer): .issuer(issuer)
         case .byNetwork(let url): network.map { .network($0, at: url) }
@@ -55,8 +46,8 @@ final class ProviderDiscovery: Sendable {
 
     /// The metadata in the cache, fresh or stale; for the log.
     func knownProvider(for network: MCCMNC?) -> ProviderMetadata? {
-        if case .fixed(let metadata) = configuration.discovery { return metadata }
-        let now = clock.now()
+        if case .fixed(let metadata) = access.configuration.discovery { return metadata }
+        let now = access.clock.now()
         return source(for: network).flatMap { source in cache.withLock { $0.usable(source, at: now) } }
     }
 
@@ -66,7 +57,7 @@ final class ProviderDiscovery: Sendable {
     private func provider(
         _ question: MetadataQuestion, _ correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        let now = clock.now()
+        let now = access.clock.now()
         if let metadata = cache.withLock({ $0.fresh(question.source, at: now) }) { return metadata }
         return try await requests.value(
             for: question, unless: { self.answer(question, at: now, inFlight: $0) },
@@ -95,7 +86,7 @@ final class ProviderDiscovery: Sendable {
         return due.prefix(limit).map { question in
             {
                 let outcome = await self.requests.value(for: question) {
-                    await self.ask(question, .random(from: self.random))
+                    await self.ask(question, .random(from: self.access.random))
                 }
                 return if case .fetched = outcome { true } else { false }
             }
@@ -104,7 +95,7 @@ final class ProviderDiscovery: Sendable {
 
     /// Asks for a provider's metadata again soon, because it cannot be used as it is: a correction takes effect then.
     func distrust(_ provider: ProviderMetadata) {
-        let now = clock.now()
+        let now = access.clock.now()
         cache.withLock { $0.distrust(provider, at: now) }
     }
 
@@ -114,9 +105,10 @@ final class ProviderDiscovery: Sendable {
         let known = cache.withLock { $0.answer { $0.issuer.hasSameBytes(as: provider.issuer) } }
         guard let (question, known) = known else { return nil }
         if known != provider { return known }
-        let now = clock.now()
+        let now = access.clock.now()
         let mayAsk = renewals.withLock { renewals in
-            if let last = renewals[question.source], now.isWithin(configuration.cache.retryInterval, after: last) {
+            if let last = renewals[question.source], now.isWithin(access.configuration.cache.retryInterval, after: last)
+            {
                 return false
             }
             renewals.put(now, for: question.source)
@@ -133,10 +125,11 @@ final class ProviderDiscovery: Sendable {
     ) async -> MetadataOutcome<ProviderMetadata> {
         do throws(OIDCError) {
             let request = OutboundRequest(
-                documentAt: try url(for: question, correlationID), timeout: configuration.limits.discoveryTimeout,
-                maximumBodyBytes: configuration.limits.discoveryBytes,
+                documentAt: try url(for: question, correlationID),
+                timeout: access.configuration.limits.discoveryTimeout,
+                maximumBodyBytes: access.configuration.limits.discoveryBytes,
                 destination: .init(carrier: question.source.name, step: .discovery), correlationID: correlationID)
-            let (metadata, freshness) = try await http.send(
+            let (metadata, freshness) = try await access.http.send(
                 request, "The request for the OpenID configuration", codeMayBeSpent: false
             ) { (response) throws(OIDCError) in try read(response, question.source) }
             do throws(OIDCError) {
@@ -146,17 +139,17 @@ final class ProviderDiscovery: Sendable {
             }
             return .fetched(metadata)
         } catch {
-            let now = clock.now()
+            let now = access.clock.now()
             return cache.withLock {
                 $0.fallBack(
-                    from: error, isLasting: DiscoveryRefusal.isLasting(error), for: question, at: now, random: random)
+                    from: error, isLasting: error.isLasting, for: question, at: now, random: access.random)
             }
         }
     }
 
     private func url(for question: MetadataQuestion, _ correlationID: CorrelationID) throws(OIDCError) -> EndpointURL {
         switch question.source {
-        case .issuer(let issuer): return try issuer.openIDConfiguration(configuration.urlPolicy)
+        case .issuer(let issuer): return try issuer.openIDConfiguration(access.configuration.urlPolicy)
         case .network(let network, let url):
             return url.appending(query: [
                 ("client_id", question.clientID?.text ?? ""), ("mccmnc", network.text),
@@ -186,13 +179,14 @@ final class ProviderDiscovery: Sendable {
     private func read(
         _ response: OutboundResponse, _ source: MetadataSource
     ) throws(OIDCError) -> (ProviderMetadata, Freshness) {
-        guard let document = ProviderResponse.object(response, maximumBytes: configuration.limits.discoveryBytes) else {
+        guard let document = ProviderResponse.object(response, maximumBytes: access.configuration.limits.discoveryBytes)
+        else {
             throw OIDCError(
                 .unusableResponse,
                 reason: "The discovery response, of status \(response.status), is not a JSON object.")
         }
         // Errors come with status 200 too.
-        if document["error"] != nil || document["redirect_uri"] != nil { throw DiscoveryRefusal.error(document) }
+        if document["error"] != nil || document["redirect_uri"] != nil { throw OIDCError(ofDiscovery: document) }
         guard response.status == 200 else {
             throw OIDCError(
                 .unusableResponse,
@@ -200,34 +194,34 @@ final class ProviderDiscovery: Sendable {
         }
         let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
         return (
-            try ProviderMetadata(document, network: network, requirements: configuration.metadataRequirements),
-            Freshness(response, at: clock.now(), rules: configuration.cache, random: random)
+            try ProviderMetadata(document, network: network, requirements: access.configuration.metadataRequirements),
+            Freshness(response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
         )
     }
 }
 
-/// Discovery's two forms of an error: `{"error", "redirect_uri"}`, which sends the user to choose a carrier, and
-/// `{"error", "error_description"}`.
-enum DiscoveryRefusal {
-    static func error(_ document: JSONObject) -> OIDCError {
+extension OIDCError {
+    /// Discovery has two forms of an error: `{"error", "redirect_uri"}`, which sends the user to choose a carrier, and
+    /// `{"error", "error_description"}`.
+    init(ofDiscovery document: JSONObject) {
         let code = document["error"]?.string
         if document["redirect_uri"]?.string != nil {
-            return OIDCError(
+            self.init(
                 .unknownNetwork, carrierError: code, reason: "Discovery knows no carrier for the network (mccmnc).")
-        }
-        if let code, ProviderResponse.concernsClient(code) {
-            return OIDCError(
+        } else if let code, ProviderResponse.concernsClient(code) {
+            self.init(
                 .clientRefused, carrierError: code,
                 reason: "Discovery does not accept this client: check its id and registration.")
+        } else {
+            self.init(.discoveryRefused, carrierError: code, reason: "Discovery responded with an error.")
         }
-        return OIDCError(.discoveryRefused, carrierError: code, reason: "Discovery responded with an error.")
     }
 
-    /// Whether the same question would get the same response a moment later.
-    static func isLasting(_ error: OIDCError) -> Bool {
-        switch error.code {
+    /// Whether the same question to discovery would get the same response a moment later.
+    var isLasting: Bool {
+        switch code {
         case .unknownNetwork: true
-        case .discoveryRefused: error.carrierError != "temporarily_unavailable" && error.carrierError != "server_error"
+        case .discoveryRefused: carrierError != "temporarily_unavailable" && carrierError != "server_error"
         default: false
         }
     }

@@ -169,9 +169,120 @@ extension ProviderMetadata {
     }
 }
 
-extension RelyingParty.Configuration {
-    /// What metadata must satisfy.
-    var metadataRequirements: ProviderMetadata.Requirements {
-        .init(urlPolicy: urlPolicy, trustedHosts: trustedHosts, signingAlgorithms: signingAlgorithms)
+/// What a provider's metadata demands of authorization requests and clients.
+///
+/// ``pushedRequests``, ``signedRequestObjects``, ``dpopBoundTokens`` and ``dpopClaims`` are met. The others are for the
+/// administrator: a sign-in that the provider refuses because of one of them fails at the provider.
+public struct ProviderDemands: Sendable, Hashable {
+    /// Authorization requests must be pushed: `require_pushed_authorization_requests` (RFC 9126 section 5).
+    public private(set) var pushedRequests = false
+    /// Authorization requests must be signed: `require_signed_request_object` (RFC 9101 section 10.5).
+    public private(set) var signedRequestObjects = false
+    /// Access tokens are bound to a key of the client: `dpop_bound_access_tokens` (RFC 9449 section 5.2), which some
+    /// providers publish for all their clients.
+    public private(set) var dpopBoundTokens = false
+    /// The supported algorithms that DPoP proofs may be signed with: `dpop_signing_alg_values_supported` (RFC 9449
+    /// section 5.1); nil without a list.
+    public private(set) var dpopAlgorithms: Set<SigningAlgorithm>?
+    /// The claims that DPoP proofs have beyond RFC 9449: `camara_dpop_claims_required` (CAMARA Security and
+    /// Interoperability Profile r4.2). Those that this module does not know are left out.
+    public private(set) var dpopClaims: Set<DPoPClaim> = []
+    /// Access tokens can be bound to the client's certificate: `tls_client_certificate_bound_access_tokens` (RFC 8705
+    /// section 3.3). It says that the provider can, not that it demands so of this client.
+    public private(set) var certificateBoundTokens = false
+    /// The response modes that the provider lists and this module supports; nil without a list.
+    public private(set) var responseModes: Set<AuthorizationResponseMode>?
+    /// What the provider can sign authorization responses with, as far as it lists algorithms that this module supports
+    /// (JARM section 4).
+    public private(set) var responseAlgorithms: Set<SigningAlgorithm>?
+    /// What the provider can encrypt ID tokens with (OpenID Connect Discovery section 3).
+    public private(set) var idTokenEncryption = EncryptionSupport()
+    /// What the provider can encrypt userinfo responses with.
+    public private(set) var userInfoEncryption = EncryptionSupport()
+    /// Whether the provider accepts S256 code challenges, as far as it lists methods (RFC 8414 section 2).
+    public private(set) var acceptsS256 = true
+
+    /// Of a provider without metadata.
+    static let none = ProviderDemands()
+}
+
+extension ProviderDemands {
+    /// A malformed list counts as none, because no sign-in depends on it.
+    init(_ reader: MetadataReader) {
+        self.init(
+            pushedRequests: reader.flag("require_pushed_authorization_requests"),
+            signedRequestObjects: reader.flag("require_signed_request_object"),
+            dpopBoundTokens: reader.flag("dpop_bound_access_tokens"),
+            dpopAlgorithms: try? reader.known("dpop_signing_alg_values_supported"),
+            dpopClaims: (try? reader.known("camara_dpop_claims_required")) ?? [],
+            certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
+            responseModes: try? reader.known("response_modes_supported"),
+            responseAlgorithms: try? reader.known("authorization_signing_alg_values_supported"),
+            idTokenEncryption: EncryptionSupport(of: "id_token", reader),
+            userInfoEncryption: EncryptionSupport(of: "userinfo", reader),
+            acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))
+    }
+}
+
+/// Where a provider takes requests with a client certificate instead of the usual endpoints: `mtls_endpoint_aliases`
+/// (RFC 8705 section 5).
+public struct EndpointAliases: Sendable, Hashable {
+    /// The raw value is the name of the usual endpoint and of its alias.
+    package enum Name: String, Sendable, CaseIterable {
+        case token = "token_endpoint"
+        case userInfo = "userinfo_endpoint"
+        case pushedAuthorizationRequest = "pushed_authorization_request_endpoint"
+        case backchannelAuthentication = "backchannel_authentication_endpoint"
+    }
+
+    package enum Alias: Sendable, Hashable {
+        case endpoint(EndpointURL)
+        /// Not acceptable. The usual endpoint need not ask for a certificate.
+        case refused
+    }
+
+    /// A usual endpoint without an alias takes such requests itself.
+    package internal(set) var aliases: [Name: Alias] = [:]
+
+    /// The endpoints, which receive codes and tokens as the usual ones do.
+    var endpoints: [EndpointURL] {
+        Name.allCases.compactMap { name in
+            guard case .endpoint(let url) = aliases[name] else { return nil }
+            return url
+        }
+    }
+
+    /// Of a provider without aliases.
+    package static let none = EndpointAliases()
+
+    /// Where a request goes.
+    /// - Parameters:
+    ///   - usual: Where it goes without a certificate.
+    ///   - clientTLS: What it presents.
+    /// - Throws: ``OIDCError/Code/metadataRefused``.
+    func endpoint(
+        _ name: Name, insteadOf usual: EndpointURL, presenting clientTLS: ClientTLS?
+    ) throws(OIDCError) -> EndpointURL {
+        guard clientTLS != nil, let alias = aliases[name] else { return usual }
+        guard case .endpoint(let url) = alias else {
+            throw MetadataReader.refused("mtls_endpoint_aliases.\(name.rawValue)")
+        }
+        return url
+    }
+}
+
+extension EndpointAliases {
+    /// Only clients with a certificate need it, so a bad one does not keep other users from signing in.
+    init(_ reader: MetadataReader) {
+        guard let value = reader.document["mtls_endpoint_aliases"], !value.isNull else { return }
+        for name in Name.allCases {
+            do throws(OIDCError) {
+                guard let object = value.object else { throw MetadataReader.refused(name.rawValue) }
+                let reader = MetadataReader(document: object, requirements: reader.requirements)
+                aliases[name] = try reader.optionalEndpoint(name.rawValue).map(Alias.endpoint)
+            } catch {
+                aliases[name] = .refused
+            }
+        }
     }
 }

@@ -70,3 +70,11 @@ public struct EncryptionSupport: Sendable, Hashable {
     /// Nil without a list.
     public private(set) var encryptions: Set<ContentEncryption>?
 }
+
+extension EncryptionSupport {
+    /// - Parameter response: The word for the kind of response in the names of the lists.
+    init(of response: String, _ reader: MetadataReader) {
+        algorithms = try? reader.known("\(response)_encryption_alg_values_supported")
+        encryptions = try? reader.known("\(response)_encryption_enc_values_supported")
+    }
+}

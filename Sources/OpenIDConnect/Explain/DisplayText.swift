@@ -35,3 +35,86 @@ package enum DisplayText {
         return "an array of \(elements.count)" + (shown.isEmpty ? "" : ": \(shown.joined(separator: ", "))\(rest)")
     }
 }
+
+// What an explanation shows of the issuer and the times.
+extension IssuedClaims {
+    var foundIssuer: String {
+        let named = "iss is \(DisplayText.value(claims["iss"]))"
+        return hasIssuer ? named : "\(named); the provider's issuer is «\(DisplayText.line(issuer))»"
+    }
+
+    var foundIssue: String {
+        "\(foundTime("iat")); at most \(rules.maximumAgeSeconds) s ago, and \(rules.clockSkewSeconds) s of clock skew, "
+            + "are allowed"
+    }
+
+    /// `exp is 2026-11-21T01:02:03Z, 360 s ago`
+    func foundTime(_ name: String) -> String {
+        guard let value = claims[name] else { return "\(name) is absent" }
+        guard let moment = value.numericDate else {
+            return "\(name) is not a NumericDate: \(DisplayText.value(value))"
+        }
+        let (difference, overflow) = moment.secondsSinceEpoch.subtractingReportingOverflow(now.secondsSinceEpoch)
+        let text = "\(name) is \(UTCTime.text(moment))"
+        if overflow { return text }
+        return difference > 0 ? "\(text), in \(difference) s" : "\(text), \(difference.magnitude) s ago"
+    }
+}
+
+// What an explanation shows of the other claims: of subject, nonce and context, the length alone.
+extension ClaimValidationContext {
+    func foundClient(_ name: String) -> String {
+        let named = "\(name) is \(DisplayText.value(claims[name]))"
+        return isClient(name == "aud" ? claims.onlyAudience : claims[name]?.string)
+            ? named : "\(named); the client is «\(expectation.clientID.text)»"
+    }
+
+    var foundIDTokenClaims: String {
+        guard claims["events"] == nil else { return "the token has events, as logout tokens have" }
+        guard type == .accessToken else { return "typ is not that of access tokens" }
+        let evidence = ["nonce", "acr", "auth_time"] + Self.accessTokenClaims
+        let present = evidence.filter { claims[$0] != nil }
+        return "typ is that of access tokens; of \(evidence.joined(separator: ", ")) the token has "
+            + (present.isEmpty ? "none" : present.joined(separator: ", "))
+    }
+
+    var foundExpiry: String {
+        let found = "\(foundTime("exp")); \(rules.clockSkewSeconds) s of clock skew are allowed"
+        guard let expiresAt, let issuedAt, expiresAt <= issuedAt else { return found }
+        return found + "; exp is not after iat"
+    }
+
+    var foundAuthTime: String {
+        var found = foundTime("auth_time")
+        if let since = expectation.authenticatedSince {
+            found += "; the user had to authenticate again, after \(since.secondsSinceEpoch)"
+        }
+        guard let maximum = expectation.maximumAuthenticationAge else {
+            return "\(found); no maximum age was requested"
+        }
+        return "\(found); at most \(maximum) s ago, and \(rules.clockSkewSeconds) s of clock skew, are allowed"
+    }
+
+    var foundNonce: String {
+        let found = "nonce is \(DisplayText.shape(claims["nonce"]))"
+        guard let expected = expectation.nonce else { return "\(found); no expected nonce was given" }
+        return "\(found); the expected one is \(expected.utf8.count)"
+    }
+
+    var foundACR: String {
+        let found = "acr is \(DisplayText.value(claims["acr"]))"
+        guard !expectation.acrValues.isEmpty else { return "\(found); none was requested" }
+        return "\(found); requested: \(DisplayText.line(expectation.acrValues.joined(separator: " ")))"
+    }
+
+    var foundAccessTokenHash: String {
+        let found = claims["at_hash"] == nil ? "at_hash is absent" : "at_hash is there"
+        return expectation.accessToken == nil ? "\(found); no access token was given to compare with" : found
+    }
+
+    var foundContext: String {
+        let found = "context is \(DisplayText.shape(claims["context"]))"
+        guard let expected = expectation.context else { return "\(found); none was requested" }
+        return "\(found); the expected one is \(expected.utf8.count)"
+    }
+}

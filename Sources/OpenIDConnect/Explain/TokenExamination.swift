@@ -12,7 +12,7 @@ package struct TokenExamination: Sendable {
     }
 
     private let text: Text?
-    private let header: JSONObject?
+    let header: TokenHeader?
     let claims: JSONObject?
 
     /// - Parameter keys: The provider's, or why there are none.
@@ -26,7 +26,7 @@ package struct TokenExamination: Sendable {
     /// A token of which only these are known. The checks of the text and of the signature are not possible.
     package init(header: JSONObject?, claims: JSONObject?) {
         text = nil
-        self.header = header
+        self.header = header.map { TokenHeader($0) }
         self.claims = claims
     }
 
@@ -53,13 +53,8 @@ package struct TokenExamination: Sendable {
 }
 
 extension TokenExamination {
-    /// How the token is marked; nil for another kind of token, or if the header cannot be read.
-    var idTokenType: IDTokenType? { header.flatMap { IDTokenType($0["typ"]) } }
-
-    var algorithm: SigningAlgorithm? { header?["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) }
-
     func explanation<Check>(_ steps: [[TokenExplanation<Check>.Step]]) -> TokenExplanation<Check> {
-        TokenExplanation(steps: Array(steps.joined()), header: header, claims: claims)
+        TokenExplanation(steps: Array(steps.joined()), header: header?.members, claims: claims)
     }
 
     func formatSteps<Check: MessageCheck>() -> [TokenExplanation<Check>.Step] {
@@ -83,11 +78,7 @@ extension TokenExamination {
         _ type: TokenType, _ algorithms: Set<SigningAlgorithm>
     ) -> [TokenExplanation<Check>.Step] {
         let context = header.map { HeaderValidationContext(header: $0, type: type, algorithms: algorithms) }
-        return HeaderValidationContext.headerRules.map { rule in
-            guard let context else { return .notPossible(Check(rule.check), "the header cannot be read") }
-            return .init(
-                check: Check(rule.check), verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
-        }
+        return steps(HeaderValidationContext.headerRules, context, otherwise: "the header cannot be read") { Check($0) }
     }
 
     func signatureSteps<Check: MessageCheck>() -> [TokenExplanation<Check>.Step] {
@@ -126,11 +117,17 @@ extension TokenExamination {
     func claimSteps<Check, Context>(
         _ rules: [TokenRule<Check, Context>], _ context: Context?
     ) -> [TokenExplanation<Check>.Step] {
+        steps(rules, context, otherwise: "the claims cannot be read") { $0 }
+    }
+
+    private func steps<Check, Rule, Context>(
+        _ rules: [TokenRule<Rule, Context>], _ context: Context?, otherwise fault: String, as check: (Rule) -> Check
+    ) -> [TokenExplanation<Check>.Step] {
         rules.map { rule in
-            guard let context else { return .notPossible(rule.check, "the claims cannot be read") }
+            guard let context else { return .notPossible(check(rule.check), fault) }
             let verdict: TokenVerdict =
                 !rule.isMet(context) ? .failed : rule.hasExpectedValue(context) ? .passed : .notCompared
-            return .init(check: rule.check, verdict: verdict, found: rule.found(context))
+            return .init(check: check(rule.check), verdict: verdict, found: rule.found(context))
         }
     }
 }

@@ -1,11 +1,5 @@
 public import Primitives
 
-/// A check of a token. The raw value is its stable name.
-public protocol TokenCheck: RawRepresentable<String>, Sendable, Hashable {
-    /// What the check demands, or what is wrong if it fails: one sentence for an error response.
-    var demand: String { get }
-}
-
 /// The result of every check of a token. Validation ends at the first check that fails; an explanation makes all of
 /// them.
 public struct TokenExplanation<Check: TokenCheck>: Sendable {

@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 
 extension ClaimValidationContext {
     /// The rules for the claims of an ID token, in the order in which a sign-in is refused by them.
@@ -7,7 +7,7 @@ extension ClaimValidationContext {
         .init(.subject, { $0.hasSubject }, found: { "sub is \(DisplayText.shape($0.claims["sub"]))" }),
         .init(.audience, { $0.hasAudience }, found: { $0.foundClient("aud") }),
         .init(
-            .authorizedParty, { $0.claims["azp"] == nil || $0.isClient($0.claims["azp"]?.string) },
+            .authorizedParty, { $0.hasAuthorizedParty },
             found: { $0.claims["azp"] == nil ? "azp is absent" : $0.foundClient("azp") }),
         .init(.idTokenClaims, { $0.hasIDTokenClaims }, found: { $0.foundIDTokenClaims }),
         .init(.expiry, { $0.isNotExpired }, found: { $0.foundExpiry }),
@@ -45,60 +45,238 @@ extension ClaimValidationContext {
     ]
 }
 
-// What an explanation shows of the claims: of subject, nonce and context, the length alone.
+/// An ID token's claims and what they are checked against: what ``claimRules`` look at.
+struct ClaimValidationContext: IssuedClaims {
+    let claims: JSONObject
+    /// How the token is marked; nil for another kind of token.
+    let type: IDTokenType?
+    /// Signs the token; nil if it is not a known one.
+    let algorithm: SigningAlgorithm?
+    let rules: IDTokenRules
+    /// As the provider's metadata spells it.
+    let issuer: String
+    let expectation: IDTokenExpectation
+    let now: Timestamp
+
+    // Read once. Nil if the claim is absent or not a NumericDate.
+    package let issuedAt: Timestamp?
+    let expiresAt: Timestamp?
+    let authTime: Timestamp?
+
+    init(
+        _ claims: JSONObject, type: IDTokenType?, algorithm: SigningAlgorithm?, _ validator: IDTokenValidator,
+        _ expectation: IDTokenExpectation, now: Timestamp
+    ) {
+        self.claims = claims
+        self.type = type
+        self.algorithm = algorithm
+        rules = validator.rules
+        issuer = validator.issuer
+        self.expectation = expectation
+        self.now = now
+        issuedAt = claims["iat"]?.numericDate
+        expiresAt = claims["exp"]?.numericDate
+        authTime = claims["auth_time"]?.numericDate
+    }
+
+    var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
+
+    /// Stricter than OpenID Connect Core section 3.1.3.7: no second audience, trusted or not.
+    var hasAudience: Bool { isClient(claims.onlyAudience) }
+
+    var hasAuthorizedParty: Bool {
+        guard let party = claims["azp"] else { return true }
+        return isClient(party.string)
+    }
+
+    func isClient(_ text: String?) -> Bool { text?.hasSameBytes(as: expectation.clientID.text) == true }
+
+    /// The claims that access tokens have (RFC 9068 sections 2.2 and 2.2.3) and ID tokens do not.
+    static let accessTokenClaims = ["client_id", "scope"]
+
+    /// A token with the type of access tokens is told apart by its claims. Only an ID token has the nonce of the
+    /// sign-in. An access token may have `acr` and `auth_time`, but then also has `client_id` (RFC 9068 section 2.2).
+    /// A logout token has `events` (OpenID Connect Back-Channel Logout section 2.4).
+    var hasIDTokenClaims: Bool {
+        guard claims["events"] == nil else { return false }
+        guard type == .accessToken else { return true }
+        guard Self.accessTokenClaims.allSatisfy({ claims[$0] == nil }) else { return false }
+        if expectation.nonce != nil, claims["nonce"] != nil { return true }
+        return claims["acr"]?.string?.isEmpty == false && authTime != nil
+    }
+
+    /// A token that expires before it was issued is refused for its expiry, unless its time of issue is wrong too.
+    var isNotExpired: Bool {
+        guard let expiresAt, now < expiresAt.advanced(bySeconds: rules.clockSkewSeconds) else { return false }
+        guard let issuedAt, wasIssuedJustNow else { return true }
+        return expiresAt > issuedAt
+    }
+
+    var hasNonce: Bool {
+        guard let expected = expectation.nonce else { return true }
+        if expectation.nonceMayBeMissing, claims["nonce"] == nil { return true }
+        guard let nonce = claims["nonce"]?.string, !nonce.isEmpty else { return false }
+        return nonce.hasSameBytesInConstantTime(as: expected)
+    }
+
+    /// The claim of CIBA Core section 10.3.1.
+    var requestID: JSONValue? { claims["urn:openid:params:jwt:claim:auth_req_id"] }
+
+    /// A token that came with a notification need not name its request, and must not name another.
+    var hasRequestID: Bool {
+        guard let expected = expectation.requestID, let requestID else { return true }
+        return requestID.string?.hasSameBytesInConstantTime(as: expected.exposed) == true
+    }
+
+    var hasACR: Bool {
+        guard !expectation.acrValues.isEmpty else { return true }
+        guard let acr = claims["acr"]?.string else { return false }
+        return expectation.acrValues.contains(where: acr.hasSameBytes(as:))
+    }
+
+    /// If a maximum age was requested, `auth_time` is required (OpenID Connect Core section 2). After `prompt=login` it
+    /// may be absent, and must not be before the request.
+    var hasAuthTime: Bool {
+        guard authTime != nil || claims["auth_time"] == nil else { return false }
+        if let since = expectation.authenticatedSince, let authTime {
+            guard authTime >= since.advanced(bySeconds: -rules.clockSkewSeconds), !isInFuture(authTime)
+            else { return false }
+        }
+        guard let maximumAge = expectation.maximumAuthenticationAge else { return true }
+        let (age, overflow) = maximumAge.addingReportingOverflow(rules.clockSkewSeconds)
+        guard let authTime, !overflow, !isInFuture(authTime) else { return false }
+        return authTime >= now.advanced(bySeconds: -age)
+    }
+
+    /// OpenID Connect Core section 3.1.3.8: base64url of the left half of the access token's hash, by the hash function
+    /// of the token's algorithm.
+    var hasAccessTokenHash: Bool {
+        guard let claim = claims["at_hash"] else { return true }
+        guard let named = claim.string else { return false }
+        guard let accessToken = expectation.accessToken else { return true }
+        // An unknown algorithm is refused by another rule.
+        let hash = (algorithm?.hash ?? .sha256).bytes(of: accessToken)
+        return named.hasSameBytes(as: Base64URL.encode(hash.prefix(hash.count / 2)))
+    }
+
+    var hasContext: Bool {
+        guard let expected = expectation.context else { return true }
+        return claims["context"]?.string?.hasSameBytes(as: expected) == true
+    }
+}
+
+/// The token of a refresh beside the sign-in's. Without one to compare with, each of these is met.
 extension ClaimValidationContext {
-    func foundClient(_ name: String) -> String {
-        let named = "\(name) is \(DisplayText.value(claims[name]))"
-        return isClient(name == "aud" ? claims.onlyAudience : claims[name]?.string)
-            ? named : "\(named); the client is «\(expectation.clientID.text)»"
+    /// The provider's metadata may name another issuer by now.
+    var hasOriginalIssuer: Bool { expectation.original.map { issuer.hasSameBytes(as: $0.issuer) } ?? true }
+
+    var hasOriginalSubject: Bool {
+        expectation.original.map { claims["sub"]?.string?.hasSameBytes(as: $0.subject) == true } ?? true
     }
 
-    var foundIDTokenClaims: String {
-        guard claims["events"] == nil else { return "the token has events, as logout tokens have" }
-        guard type == .accessToken else { return "typ is not that of access tokens" }
-        let evidence = ["nonce", "acr", "auth_time"] + Self.accessTokenClaims
-        let present = evidence.filter { claims[$0] != nil }
-        return "typ is that of access tokens; of \(evidence.joined(separator: ", ")) the token has "
-            + (present.isEmpty ? "none" : present.joined(separator: ", "))
+    /// If the token of the sign-in had none, this one must not have one either.
+    var hasOriginalAuthorizedParty: Bool {
+        guard let original = expectation.original?.claims else { return true }
+        return isSame(claims["azp"], original.authorizedParty)
     }
 
-    var foundExpiry: String {
-        let found = "\(foundTime("exp")); \(rules.clockSkewSeconds) s of clock skew are allowed"
-        guard let expiresAt, let issuedAt, expiresAt <= issuedAt else { return found }
-        return found + "; exp is not after iat"
+    /// A token of a refresh need not repeat the nonce, and must not have another one.
+    var hasOriginalNonceOrNone: Bool {
+        guard let original = expectation.original?.claims, let nonce = claims["nonce"] else { return true }
+        return isSame(nonce, original.nonce)
     }
 
-    var foundAuthTime: String {
-        var found = foundTime("auth_time")
-        if let since = expectation.authenticatedSince {
-            found += "; the user had to authenticate again, after \(since.secondsSinceEpoch)"
+    /// The time of the sign-in, not of the refresh; it may be left out.
+    var hasOriginalAuthTime: Bool {
+        guard let original = expectation.original?.claims?.authTime, claims["auth_time"] != nil else { return true }
+        return authTime == original
+    }
+
+    private func isSame(_ claim: JSONValue?, _ original: String?) -> Bool {
+        guard let claim, let original else { return claim == nil && original == nil }
+        return claim.string?.hasSameBytes(as: original) == true
+    }
+}
+
+/// The claims about a token's issuer and time of issue, and what they are checked against.
+package protocol IssuedClaims {
+    var claims: JSONObject { get }
+    var rules: IDTokenRules { get }
+    /// As the provider's metadata spells it.
+    var issuer: String { get }
+    var now: Timestamp { get }
+    /// Nil if the claim is absent or not a NumericDate.
+    var issuedAt: Timestamp? { get }
+}
+
+/// The claims of a token of which only these are checked by rules.
+package struct PlainClaims: IssuedClaims {
+    package let claims: JSONObject
+    package let rules: IDTokenRules
+    package let issuer: String
+    package let now: Timestamp
+
+    package init(claims: JSONObject, rules: IDTokenRules, issuer: String, now: Timestamp) {
+        self.claims = claims
+        self.rules = rules
+        self.issuer = issuer
+        self.now = now
+    }
+}
+
+extension IssuedClaims {
+    package var issuedAt: Timestamp? { claims["iat"]?.numericDate }
+
+    var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }
+
+    package var wasIssuedJustNow: Bool {
+        guard let issuedAt else { return false }
+        return !isInFuture(issuedAt)
+            && issuedAt >= now.advanced(bySeconds: -(rules.maximumAgeSeconds + rules.clockSkewSeconds))
+    }
+
+    /// For tokens that need no `exp`.
+    package var isNotExpiredIfStated: Bool {
+        guard let claim = claims["exp"] else { return true }
+        guard let expiry = claim.numericDate else { return false }
+        return now < expiry.advanced(bySeconds: rules.clockSkewSeconds)
+    }
+
+    package var isValidAlready: Bool {
+        guard let claim = claims["nbf"] else { return true }
+        guard let start = claim.numericDate else { return false }
+        return !isInFuture(start)
+    }
+
+    func isInFuture(_ time: Timestamp) -> Bool {
+        time > now.advanced(bySeconds: rules.clockSkewSeconds)
+    }
+}
+
+extension JSONValue {
+    /// A NumericDate (RFC 7519 section 2): a JSON number, not negative, below 2⁵³; fractions of a second are cut off.
+    package var numericDate: Timestamp? {
+        guard let seconds = double, seconds >= 0, seconds < 0x1p53,
+            let whole = Int64(exactly: seconds.rounded(.down))
+        else { return nil }
+        return Timestamp(secondsSinceEpoch: whole)
+    }
+
+    /// A text of 1 to 255 visible ASCII characters.
+    package var visibleText: String? { string.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil } }
+
+    /// A `sid` of 1 to 1024 visible ASCII characters. OpenID Connect sets no limit, and some providers encrypt what
+    /// they know of the session into it.
+    var sessionIDText: String? { string.flatMap { $0.isVisibleASCII(upTo: 1024) ? $0 : nil } }
+}
+
+extension JSONObject {
+    /// The `aud` claim if it names one audience, as a text or as an array of one text (RFC 7519 section 4.1.3).
+    package var onlyAudience: String? {
+        switch self["aud"] {
+        case .string(let audience): audience
+        case .array(let several) where several.count == 1: several.first?.string
+        default: nil
         }
-        guard let maximum = expectation.maximumAuthenticationAge else {
-            return "\(found); no maximum age was requested"
-        }
-        return "\(found); at most \(maximum) s ago, and \(rules.clockSkewSeconds) s of clock skew, are allowed"
-    }
-
-    var foundNonce: String {
-        let found = "nonce is \(DisplayText.shape(claims["nonce"]))"
-        guard let expected = expectation.nonce else { return "\(found); no expected nonce was given" }
-        return "\(found); the expected one is \(expected.utf8.count)"
-    }
-
-    var foundACR: String {
-        let found = "acr is \(DisplayText.value(claims["acr"]))"
-        guard !expectation.acrValues.isEmpty else { return "\(found); none was requested" }
-        return "\(found); requested: \(DisplayText.line(expectation.acrValues.joined(separator: " ")))"
-    }
-
-    var foundAccessTokenHash: String {
-        let found = claims["at_hash"] == nil ? "at_hash is absent" : "at_hash is there"
-        return expectation.accessToken == nil ? "\(found); no access token was given to compare with" : found
-    }
-
-    var foundContext: String {
-        let found = "context is \(DisplayText.shape(claims["context"]))"
-        guard let expected = expectation.context else { return "\(found); none was requested" }
-        return "\(found); the expected one is \(expected.utf8.count)"
     }
 }

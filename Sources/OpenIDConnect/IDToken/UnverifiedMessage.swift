@@ -1,4 +1,5 @@
 import Primitives
+import Synchronization
 
 /// Why a logout token or a signed authorization response is not used.
 public enum TokenRefusal<Check: TokenCheck>: Error, Sendable {
@@ -90,7 +91,7 @@ extension MessageValidationContext {
 /// A message whose signature is not checked yet. Reading it needs neither network nor keys, so that junk is cheap.
 struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
     let token: SignedToken
-    /// Meets every rule. To be believed when ``checkSignature(_:)`` has passed.
+    /// Meets every rule. To be believed when the signature was checked.
     let context: Context
 
     init(_ text: Secret, _ requirements: MessageRequirements) throws(TokenRefusal<Context.Check>) {
@@ -101,16 +102,37 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
         } catch {
             throw .failed(error.check.map { Context.Check($0) } ?? .format)
         }
-        guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
+        guard let claims = JSONObject(claims: token.payload) else { throw .failed(.claims) }
         context = Context(claims: claims, requirements: requirements)
         guard context.algorithms.contains(token.algorithm) else { throw .failed(.algorithm) }
         for rule in Context.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
     }
+}
 
-    func checkSignature(_ keys: JSONWebKeySet) throws(TokenRefusal<Context.Check>) {
-        let context = SignatureValidationContext(token, keys: keys)
-        for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
-            throw .failed(Context.Check(rule.check))
+extension RelyingParty {
+    /// Checks the signature of a message with the provider's keys, which are fetched if they are not cached.
+    /// - Parameters:
+    ///   - bucket: Limits the fetches of newer keys after a signature that does not verify.
+    ///   - provider: Finds the provider, whose keys may have signed the message.
+    func checkSignature<Context>(
+        of message: UnverifiedMessage<Context>, limitedBy bucket: borrowing Mutex<TokenBucket>,
+        at provider: () async throws(OIDCError) -> ProviderMetadata
+    ) async throws(TokenRefusal<Context.Check>) {
+        let cache: KeyCache
+        let held: KeyCache.Snapshot
+        do throws(OIDCError) {
+            cache = try keyCaches.cache(of: try await provider())
+            held = try await cache.current()
+        } catch {
+            if error.check == .algorithm { throw .failed(.algorithm) }
+            throw .unknown(error)
+        }
+        try await cache.check(with: held, mayFetch: { _ in bucket.withLock { $0.take(now: clock.now()) } }) {
+            (keys) throws(TokenRefusal<Context.Check>) in
+            let context = SignatureValidationContext(message.token, keys: keys)
+            for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
+                throw .failed(Context.Check(rule.check))
+            }
         }
     }
 }

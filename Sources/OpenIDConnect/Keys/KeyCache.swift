@@ -1,4 +1,4 @@
-package import Primitives
+public import Primitives
 import Synchronization
 
 /// One provider's signing keys, fetched when they are needed.
@@ -19,33 +19,19 @@ package final class KeyCache: Sendable {
         let generation: Int
     }
 
+    private let issuer: String
     private let url: EndpointURL
-    private let destination: OutboundRequest.Destination?
-    private let http: any HTTPClient
-    private let clock: WallClock
-    private let limits: OutboundLimits
-    private let rules: CacheRules
-    private let random: RandomSource
-    private let refreshed: @Sendable (_ wentWell: Bool) -> Void
+    private let access: ProviderAccess
     private let state: Mutex<State>
     private let fetches = SingleFlight<EndpointURL, Result<Void, OIDCError>>()
 
-    package init(
-        url: EndpointURL, http: any HTTPClient, clock: WallClock, limits: OutboundLimits = OutboundLimits(),
-        rules: CacheRules = CacheRules(), destination: OutboundRequest.Destination? = nil,
-        random: RandomSource = .system,
-        refreshed: @escaping @Sendable (_ wentWell: Bool) -> Void = { _ in }
-    ) {
-        self.refreshed = refreshed
+    init(of issuer: String, at url: EndpointURL, _ access: ProviderAccess) {
+        self.issuer = issuer
         self.url = url
-        self.destination = destination
-        self.random = random
-        self.http = http
-        self.clock = clock
-        self.limits = limits
-        self.rules = rules
+        self.access = access
+        let rules = access.configuration.cache
         let bucket = TokenBucket(
-            capacity: rules.keyFetchBurst, secondsPerToken: rules.keyFetchInterval, now: clock.now())
+            capacity: rules.keyFetchBurst, secondsPerToken: rules.keyFetchInterval, now: access.clock.now())
         state = Mutex(State(bucket: bucket))
     }
 
@@ -55,7 +41,7 @@ package final class KeyCache: Sendable {
     package func current(
         for correlationID: CorrelationID? = nil, _ tell: (KeyFetch) -> Void = { _ in }
     ) async throws(OIDCError) -> Snapshot {
-        let now = clock.now()
+        let now = access.clock.now()
         if let snapshot = snapshot(now: now, freshOnly: true) { return snapshot }
         tell(.began)
         let result = await fetch(now: now, for: correlationID)
@@ -72,7 +58,7 @@ package final class KeyCache: Sendable {
     package func newer(
         than old: Snapshot, for correlationID: CorrelationID? = nil, _ tell: (KeyFetch) -> Void = { _ in }
     ) async -> Snapshot? {
-        let now = clock.now()
+        let now = access.clock.now()
         if let snapshot = snapshot(now: now, freshOnly: false), snapshot.generation > old.generation {
             return snapshot
         }
@@ -107,14 +93,14 @@ package final class KeyCache: Sendable {
     /// Fetches the keys before they expire. The cached keys stay in use meanwhile, and also after a failed fetch.
     /// - Returns: Whether there are new keys.
     func refresh() async -> Bool {
-        if case .success = await fetch(now: clock.now()) { true } else { false }
+        if case .success = await fetch(now: access.clock.now()) { true } else { false }
     }
 
     /// The keys, however old they are; nil if there are none.
     var held: JSONWebKeySet? { state.withLock { $0.held?.keys } }
 
     /// How old the keys are; nil if there are none.
-    func status(of issuer: String) -> KeyStatus? {
+    var status: KeyStatus? {
         state.withLock { state in
             state.held.map {
                 KeyStatus(
@@ -138,7 +124,8 @@ package final class KeyCache: Sendable {
     private func fetch(
         now: Timestamp, for correlationID: CorrelationID? = nil
     ) async -> Result<Void, OIDCError> {
-        await fetches.value(
+        let limits = access.configuration.limits
+        return await fetches.value(
             for: url,
             unless: { _ in
                 guard !self.state.withLock({ $0.bucket.take(now: now) }) else { return nil }
@@ -149,27 +136,24 @@ package final class KeyCache: Sendable {
                     ).at(.init(to: self.url)))
             },
             {
+                let request = OutboundRequest(
+                    documentAt: self.url, timeout: limits.keysTimeout, maximumBodyBytes: limits.keysBytes,
+                    destination: .init(carrier: self.issuer, step: .keys), correlationID: correlationID)
                 do throws(OIDCError) {
-                    try await self.fetchAndKeep(for: correlationID)
-                    self.refreshed(true)
+                    try await self.access.http.send(
+                        request, "The request for the provider's keys", codeMayBeSpent: true, read: self.keep)
+                    self.access.observer.keyRefresh(self.issuer, true)
                     return .success(())
                 } catch {
                     self.postpone()
-                    self.refreshed(false)
+                    self.access.observer.keyRefresh(self.issuer, false)
                     return .failure(error)
                 }
             })
     }
 
-    private func fetchAndKeep(for correlationID: CorrelationID?) async throws(OIDCError) {
-        let request = OutboundRequest(
-            documentAt: url, timeout: limits.keysTimeout, maximumBodyBytes: limits.keysBytes, destination: destination,
-            correlationID: correlationID)
-        try await http.send(request, "The request for the provider's keys", codeMayBeSpent: true, read: keep)
-    }
-
     private func keep(_ response: OutboundResponse) throws(OIDCError) {
-        guard response.status == 200, response.body.count <= limits.keysBytes,
+        guard response.status == 200, response.body.count <= access.configuration.limits.keysBytes,
             let keys = JSONWebKeySet(parsing: response.body)
         else {
             throw OIDCError(
@@ -178,7 +162,8 @@ package final class KeyCache: Sendable {
         }
         // The provider has a key set, and none of its keys can be trusted.
         guard keys.count > 0 else { throw .failed(.key) }
-        let freshness = Freshness(response, at: clock.now(), rules: rules, random: random)
+        let freshness = Freshness(
+            response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
         state.withLock { state in
             state.held = (keys, freshness)
             state.generation += 1
@@ -186,8 +171,10 @@ package final class KeyCache: Sendable {
     }
 
     private func postpone() {
-        let now = clock.now()
-        state.withLock { $0.held?.freshness.postpone(at: now, rules: rules, random: random) }
+        let now = access.clock.now()
+        state.withLock {
+            $0.held?.freshness.postpone(at: now, rules: access.configuration.cache, random: access.random)
+        }
     }
 }
 
@@ -208,12 +195,12 @@ final class KeyCaches: Sendable {
         let url: EndpointURL
     }
 
-    private let make: @Sendable (_ issuer: String, _ url: EndpointURL) -> KeyCache
+    private let access: ProviderAccess
     private let caches: Mutex<BoundedCache<Name, KeyCache>>
 
-    init(capacity: Int, make: @escaping @Sendable (_ issuer: String, _ url: EndpointURL) -> KeyCache) {
-        self.make = make
-        caches = Mutex(BoundedCache(capacity: capacity))
+    init(_ access: ProviderAccess) {
+        self.access = access
+        caches = Mutex(BoundedCache(capacity: access.configuration.cache.maximumNetworks))
     }
 
     func cache(of provider: ProviderMetadata) throws(OIDCError) -> KeyCache {
@@ -227,20 +214,61 @@ final class KeyCaches: Sendable {
         let name = Name(issuer: issuer, url: url)
         return caches.withLock { caches in
             if let cache = caches[name] { return cache }
-            let cache = make(issuer, url)
+            let cache = KeyCache(of: issuer, at: url, access)
             caches.put(cache, for: name)
             return cache
         }
     }
 
-    var statuses: [KeyStatus] {
-        let all = caches.withLock { caches in caches.entries.map { (issuer: $0.key.issuer, cache: $0.value) } }
-        return all.compactMap { $0.cache.status(of: $0.issuer) }
-    }
+    var statuses: [KeyStatus] { all.compactMap(\.status) }
 
     /// The caches that are due to be refreshed in the background, at most so many.
     func due(now: Timestamp, limit: Int) -> [KeyCache] {
-        let all = caches.withLock { caches in caches.entries.map(\.value) }
-        return Array(all.lazy.filter { $0.isRefreshDue(now: now) }.prefix(limit))
+        Array(all.lazy.filter { $0.isRefreshDue(now: now) }.prefix(limit))
+    }
+
+    private var all: [KeyCache] { caches.withLock { $0.entries.map(\.value) } }
+}
+
+/// The cached signing keys of one issuer.
+public struct KeyStatus: Sendable, Hashable {
+    /// As the issuer's metadata spells it.
+    public let issuer: String
+    /// When the keys came.
+    public let fetchedAt: Timestamp
+    /// Until then no new fetch is needed.
+    public let freshUntil: Timestamp
+    /// How many of the keys can be used.
+    public let count: Int
+}
+
+/// Allows a burst of events, and then one in so many seconds.
+struct TokenBucket: Sendable {
+    private let capacity: Int64
+    private let secondsPerToken: Int64
+    private var tokens: Int64
+    private var lastRefill: Timestamp
+
+    init(capacity: Int64, secondsPerToken: Int64, now: Timestamp) {
+        self.capacity = max(1, capacity)
+        self.secondsPerToken = max(1, secondsPerToken)
+        tokens = self.capacity
+        lastRefill = now
+    }
+
+    /// Takes a token; false if there is none.
+    mutating func take(now: Timestamp) -> Bool {
+        let elapsed = now.seconds(since: lastRefill)
+        if elapsed < 0 {
+            // The clock was set back: without this, no token would come until it catches up.
+            lastRefill = now
+        } else if elapsed >= secondsPerToken {
+            let earned = elapsed / secondsPerToken
+            tokens = min(capacity, tokens + min(earned, capacity))
+            lastRefill = lastRefill.advanced(bySeconds: earned * secondsPerToken)
+        }
+        guard tokens > 0 else { return false }
+        tokens -= 1
+        return true
     }
 }

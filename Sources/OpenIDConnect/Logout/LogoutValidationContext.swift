@@ -47,26 +47,6 @@ struct LogoutValidationContext: MessageValidationContext {
     }
 }
 
-extension JSONValue {
-    /// A text of 1 to 255 visible ASCII characters.
-    package var visibleText: String? { string.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil } }
-
-    /// A `sid` of 1 to 1024 visible ASCII characters. OpenID Connect sets no limit, and some providers encrypt what
-    /// they know of the session into it.
-    var sessionIDText: String? { string.flatMap { $0.isVisibleASCII(upTo: 1024) ? $0 : nil } }
-}
-
-extension JSONObject {
-    /// The `aud` claim if it names one audience, as a text or as an array of one text (RFC 7519 section 4.1.3).
-    package var onlyAudience: String? {
-        switch self["aud"] {
-        case .string(let audience): audience
-        case .array(let several) where several.count == 1: several.first?.string
-        default: nil
-        }
-    }
-}
-
 // What an explanation shows of the claims: of subject, session and the token's own id, the length alone.
 extension LogoutValidationContext {
     var foundAudience: String {

@@ -97,6 +97,24 @@ public struct OIDCError: Error, Sendable {
                 codeMayBeSpent: codeMayBeSpent, retryAfter: retryAfter, reason: reason))
     }
 
+    /// What a transport failure means for the step that sent the request.
+    init(_ error: OutboundError, of what: StaticString, codeMayBeSpent: Bool) {
+        let (code, fault): (Code, StaticString) =
+            switch error.code {
+            case .timedOut: (.timedOut, "got no response in time")
+            case .unreachable: (.unreachable, "reached no server")
+            case .addressRefused: (.unreachable, "was not sent: the address policy does not allow the host's address")
+            case .tls: (.unreachable, "reached no server with a valid certificate")
+            case .closed: (.unreachable, "got no response before the connection was closed")
+            case .malformed: (.unusableResponse, "got a response that is not valid HTTP")
+            case .tooLarge: (.unusableResponse, "got a response that is too large")
+            case .overloaded: (.overloaded, "was not sent: too many requests to the provider are under way")
+            case .suspended: (.suspended, "was not sent: the provider has not responded to the last requests")
+            case .shutDown: (.overloaded, "was not finished: the server is shutting down")
+            }
+        self.init(code, codeMayBeSpent: codeMayBeSpent, retryAfter: error.retryAfter, reason: "\(what) \(fault).")
+    }
+
     /// The failure of one check of the ID token.
     public static func failed(_ check: IDTokenCheck) -> OIDCError {
         OIDCError(.invalidIDToken, check: check, codeMayBeSpent: true, reason: check.demand)

@@ -48,11 +48,9 @@ extension RelyingParty {
             // A pushed request object is alone, but for the client (RFC 9126 section 3). The id of each is new.
             let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo)
             let items = requestObject.map { [("client_id", request.clientID.text), ("request", $0.exposed)] }
-            var outbound = try client.request(
-                items ?? request.items, to: endpoint, presenting: clientTLS, step: .pushedAuthorization,
-                of: provider, limits: configuration.limits, now: clock.now(), random: random)
-            outbound.correlationID = correlationID
-            return outbound
+            return try self.request(
+                items ?? request.items, authenticating: client, to: endpoint, presenting: clientTLS,
+                .pushedAuthorization, of: provider, correlationID)
         } read: { (response) throws(OIDCError) in
             do throws(OIDCError) {
                 return try PushedAuthorizationResponse(response, limits: configuration.limits)

@@ -1,5 +1,4 @@
 public import Primitives
-import Synchronization
 
 extension RelyingParty {
     /// Verifies a signed authorization response (JARM section 2.4).
@@ -19,18 +18,9 @@ extension RelyingParty {
             .init(
                 issuer: issuer.text, clients: clients.mapValues { [$0] }, rules: configuration.idTokenRules,
                 now: clock.now()))
-        let cache: KeyCache
-        let held: KeyCache.Snapshot
-        do throws(OIDCError) {
-            cache = try keyCaches.cache(
-                of: try await provider(for: nil, clientID: client, correlationID: .random(from: random)))
-            held = try await cache.current()
-        } catch {
-            throw .unknown(error)
+        try await checkSignature(of: unverified, limitedBy: responseKeyFetches) { () throws(OIDCError) in
+            try await provider(for: nil, clientID: client, correlationID: .random(from: random))
         }
-        try await cache.check(
-            with: held, mayFetch: { _ in responseKeyFetches.withLock { $0.take(now: clock.now()) } },
-            unverified.checkSignature)
         return try unverified.context.response()
     }
 }

@@ -51,10 +51,9 @@ extension RelyingParty {
                 now: clock.now())
             items = [("request", object.exposed)]
         }
-        var outbound = try client.request(
-            items, to: endpoint, presenting: clientTLS, step: .backchannelAuthentication, of: provider,
-            limits: configuration.limits, now: clock.now(), random: random)
-        outbound.correlationID = correlationID
+        let outbound = try self.request(
+            items, authenticating: client, to: endpoint, presenting: clientTLS, .backchannelAuthentication,
+            of: provider, correlationID)
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {
             (response) throws(OIDCError) in
             do throws(OIDCError) {
@@ -111,8 +110,8 @@ extension RelyingParty {
         guard let endpoint = provider.serverInitiatedAuthorizationEndpoint else {
             throw OIDCError(.metadataRefused, reason: "The carrier has no backchannel authentication endpoint.")
         }
-        let claims = request.claims(audience: provider.issuer, tokenID: random.token(bytes: 16), now: clock.now())
-        let object = try key.token(type: RequestObject.type, claims: claims)
+        let object = try request.object(
+            signedWith: key, audience: provider.issuer, id: random.token(bytes: 16), now: clock.now())
         var outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
         outbound.correlationID = request.correlationID
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {

@@ -74,6 +74,18 @@ extension RelyingParty {
         }
     }
 
+    /// Makes every check of a recorded validation again, with the cached keys. It sends no request.
+    package func explain(_ validation: ProtocolRecord.Validation) -> IDTokenExplanation {
+        explanation(
+            of: validation.idToken, validation.expectation, validation.provider,
+            keys: cachedKeys(of: validation.provider), at: validation.at)
+    }
+
+    func cachedKeys(of provider: ProviderMetadata?) -> Result<JSONWebKeySet, OIDCError> {
+        if let keys = provider.flatMap({ heldKeys(of: $0) }) { return .success(keys) }
+        return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
+    }
+
     /// What is demanded of every ID token.
     package var idTokenRules: IDTokenRules { configuration.idTokenRules }
 

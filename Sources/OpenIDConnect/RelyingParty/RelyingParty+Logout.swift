@@ -1,5 +1,4 @@
 public import Primitives
-import Synchronization
 
 /// Logout: a provider reports that sessions have ended, or is asked to end its own.
 extension RelyingParty {
@@ -18,9 +17,7 @@ extension RelyingParty {
         }
         let unverified = try UnverifiedMessage<LogoutValidationContext>(
             text, .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
-        let cache: KeyCache
-        let held: KeyCache.Snapshot
-        do throws(OIDCError) {
+        try await checkSignature(of: unverified, limitedBy: logoutKeyFetches) { () throws(OIDCError) in
             let correlationID = CorrelationID.random(from: random)
             let metadata = try await listing(
                 unverified.token.algorithm,
@@ -28,15 +25,8 @@ extension RelyingParty {
                 correlationID)
             let allowed = unverified.context.client.flatMap { Self.logoutAlgorithms(of: clients, at: metadata)[$0] }
             guard allowed?.contains(unverified.token.algorithm) == true else { throw OIDCError.failed(.algorithm) }
-            cache = try keyCaches.cache(of: metadata)
-            held = try await cache.current()
-        } catch {
-            if error.check == .algorithm { throw .failed(.algorithm) }
-            throw .unknown(error)
+            return metadata
         }
-        try await cache.check(
-            with: held, mayFetch: { _ in logoutKeyFetches.withLock { $0.take(now: clock.now()) } },
-            unverified.checkSignature)
         return try unverified.context.logout()
     }
 

@@ -10,89 +10,6 @@ extension RelyingParty {
         case unauthorized
     }
 
-    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A provider's endpoint receives the
-    /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
-    /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
-    ///
-    /// - Parameters:
-    ///   - key: The key that the access token is bound to; nil for a Bearer token.
-    ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
-    ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
-    ///     response is plain JSON, or signed with one of the usual ones.
-    ///   - usual: The usual algorithms of the client.
-    ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
-    ///     userinfo is encrypted.
-    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
-    ///   subject; ``OIDCError/Code/metadataRefused`` if a provider has no userinfo endpoint;
-    ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
-    public func userInfo(
-        accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
-        signedWith algorithm: SigningAlgorithm? = nil,
-        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard, client: ClientCredentials? = nil,
-        provider: ProviderMetadata, correlationID: CorrelationID
-    ) async throws(OIDCError) -> UserInfo {
-        let clientTLS = clientTLS(of: client, at: provider)
-        let known: EndpointURL?
-        do throws(OIDCError) {
-            known = try provider.userInfoEndpoint(presenting: clientTLS)
-        } catch {
-            throw OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(
-                .init(to: provider.tokenEndpoint))
-        }
-        guard let endpoint = known else {
-            guard usesNetworkDiscovery else { return idToken.attributes }
-            throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
-                .at(.init(to: provider.tokenEndpoint))
-        }
-        let request = request(
-            usesNetworkDiscovery ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
-            with: accessToken, key, clientTLS, from: provider, step: .userInfo,
-            upTo: configuration.limits.userInfoBytes,
-            accepting: algorithm == nil && client?.userInfoDecryption == nil ? "application/json" : "application/jwt",
-            correlationID)
-        let response = try await send(
-            "The userinfo request", provingPossessionOf: key, at: provider, accessToken: accessToken,
-            codeMayBeSpent: true, { request }
-        ) { (response) throws(OIDCError) in
-            try UserInfoResponse(
-                response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
-                limits: configuration.limits)
-        }
-        do throws(OIDCError) {
-            switch response {
-            case .plain(let claims): return try UserInfo(claims, subject: idToken.subject)
-            case .encrypted(let claims): return try userInfo(claims, about: idToken)
-            case .signed(let signed):
-                return try userInfo(try await verified(signed, provider, correlationID), about: idToken)
-            }
-        } catch {
-            throw error.at(.init(to: request.url, status: 200))
-        }
-    }
-
-    /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
-    private func verified(
-        _ signed: SignedToken, _ provider: ProviderMetadata, _ correlationID: CorrelationID
-    ) async throws(OIDCError) -> UserInfoClaims {
-        let cache = try keyCaches.cache(of: provider)
-        let held = try await cache.current(for: correlationID)
-        try await cache.check(with: held, for: correlationID) { (keys) throws(OIDCError) in
-            guard SignatureValidationContext(signed, keys: keys).verifies else {
-                throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
-            }
-        }
-        return try UserInfoClaims(signed.payload)
-    }
-
-    private func userInfo(
-        _ claims: UserInfoClaims, about idToken: VerifiedIDToken
-    ) throws(OIDCError) -> UserInfo {
-        try UserInfo(
-            try claims.checked(
-                issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
-                now: clock.now()), subject: idToken.subject)
-    }
-
     /// Asks a provider without ID tokens for the user of an access token.
     ///
     /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens,
@@ -105,12 +22,10 @@ extension RelyingParty {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")
         }
-        let request = request(
-            endpoint.url, with: accessToken, key, clientTLS(of: client, at: provider), from: provider,
-            step: .userInfo, upTo: configuration.limits.userInfoBytes, correlationID)
         return try await send(
-            "The request to the user endpoint", provingPossessionOf: key, at: provider, accessToken: accessToken,
-            codeMayBeSpent: true, { request }
+            "The request to the user endpoint", with: accessToken, key, clientTLS(of: client, at: provider),
+            to: endpoint.url, of: provider, .userInfo, upTo: configuration.limits.userInfoBytes, correlationID,
+            codeMayBeSpent: true
         ) { (response) throws(OIDCError) in
             try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
         }
@@ -127,12 +42,10 @@ extension RelyingParty {
         _ url: EndpointURL, accessToken: Secret, boundTo key: DPoPKey? = nil, client: ClientCredentials? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ResourceResponse {
-        let request = request(
-            url, with: accessToken, key, clientTLS(of: client, at: provider), from: provider, step: .resource,
-            upTo: configuration.limits.resourceBytes, correlationID)
-        return try await send(
-            "The request for the resource", provingPossessionOf: key, at: provider, accessToken: accessToken,
-            codeMayBeSpent: false, { request }, read: readResource)
+        try await send(
+            "The request for the resource", with: accessToken, key, clientTLS(of: client, at: provider), to: url,
+            of: provider, .resource, upTo: configuration.limits.resourceBytes, correlationID, codeMayBeSpent: false,
+            read: readResource)
     }
 
     private func readResource(_ response: OutboundResponse) throws(OIDCError) -> ResourceResponse {
@@ -162,39 +75,16 @@ extension RelyingParty {
         read: (OutboundResponse, OutboundLimits) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
         let limits = configuration.limits
-        var request = request(
-            url, with: tokens.accessToken, tokens.accessTokenKey, nil, from: provider, step: step,
-            upTo: limits.userInfoBytes, correlationID)
-        request.method = method
-        request.headers += headers
-        if method == .post { request.headers.append(("Content-Type", "application/json")) }
-        request.body = body
         return try await send(
-            what, provingPossessionOf: tokens.accessTokenKey, at: provider, accessToken: tokens.accessToken,
-            codeMayBeSpent: true, { request }
-        ) { (response) throws(OIDCError) in try read(response, limits) }
-    }
-
-    /// A request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1, RFC 8705 section
-    /// 3).
-    /// - Parameters:
-    ///   - key: The key that the access token is bound to, if it is; the request then needs a proof, too.
-    ///   - clientTLS: What the request presents.
-    ///   - bytes: The longest body to accept.
-    func request(
-        _ url: EndpointURL, with accessToken: Secret, _ key: DPoPKey?, _ clientTLS: ClientTLS?,
-        from provider: ProviderMetadata, step: OutboundRequest.Destination.Step, upTo bytes: Int,
-        accepting mediaType: String = "application/json",
-        _ correlationID: CorrelationID?
-    ) -> OutboundRequest {
-        var request = OutboundRequest(
-            method: .get, url: url,
-            headers: [
-                ("Authorization", (key == nil ? "Bearer " : "DPoP ") + accessToken.exposed), ("Accept", mediaType),
-            ],
-            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
-            destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
-        request.clientTLS = clientTLS
-        return request
+            what, with: tokens.accessToken, tokens.accessTokenKey, nil, to: url, of: provider, step,
+            upTo: limits.userInfoBytes, correlationID, codeMayBeSpent: true
+        ) { request in
+            request.method = method
+            request.headers += headers
+            if method == .post { request.headers.append(("Content-Type", "application/json")) }
+            request.body = body
+        } read: { (response) throws(OIDCError) in
+            try read(response, limits)
+        }
     }
 }

@@ -14,83 +14,6 @@ import Synchronization
 ///
 /// Caches providers' metadata and keys. Use one instance for all sign-ins.
 public final class RelyingParty: Sendable {
-    /// Which provider, and by which rules.
-    public struct Configuration: Sendable {
-        /// How a provider's metadata is found.
-        public enum Discovery: Sendable, Hashable {
-            /// From this discovery service, with `client_id` and `mccmnc`: carriers.
-            case byNetwork(EndpointURL)
-            /// From the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
-            case ofIssuer(EndpointURL)
-            /// Configured: a provider without ID tokens, which publishes no metadata.
-            case fixed(ProviderMetadata)
-        }
-
-        /// How a provider's metadata is found.
-        public var discovery: Discovery
-        /// Which schemes the providers' URLs may have.
-        public var urlPolicy: EndpointURL.Policy = .httpsOnly
-        /// The hosts that carriers' issuers and endpoints may be on.
-        public var trustedHosts: TrustedHosts = .zenKeyCarriers
-        /// The issuers of networks, and the word of the administrator that their metadata is right. A network that is
-        /// not listed keeps the issuer first seen, and its metadata is verified with the issuer.
-        public var pinnedIssuers: [MCCMNC: String] = [:]
-        /// What any of the clients accepts its tokens to be signed with. A provider that lists none of it cannot be
-        /// used.
-        public var signingAlgorithms = SigningAlgorithm.standard
-        /// What is demanded of ID tokens.
-        public var idTokenRules = IDTokenRules()
-        /// Timeouts and sizes of requests.
-        public var limits = OutboundLimits()
-        /// How long metadata and keys are kept.
-        public var cache = CacheRules()
-        /// Which extensions of the protocols are used.
-        public var extensions = ProtocolExtensions()
-        /// Whether ``ExtensionUse/auto`` for ``ProtocolExtensions/dpop`` binds tokens wherever the provider supports
-        /// it: because they are stored, where a thief could find them; or because the provider may demand bound tokens
-        /// of this client alone, which its metadata does not tell (`dpop_bound_access_tokens` of a client's
-        /// registration).
-        public var prefersBoundTokens = false
-        /// Whether the response to a code must have an ID token. Only where a further request with the access token
-        /// names the user may it be left out.
-        public var requiresIDTokens = true
-        /// Whether backchannel authentication requests are signed.
-        public var signedBackchannelRequests = ExtensionUse.auto
-        /// How many requests a provider may keep under way, and when its circuit breakers open.
-        public var bulkhead = CarrierBulkheadRules()
-
-        /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each
-        /// other's users.
-        public var usesNetworkDiscovery: Bool {
-            guard case .byNetwork = discovery else { return false }
-            return true
-        }
-
-        /// For carriers.
-        public init(discoveryURL: EndpointURL) {
-            discovery = .byNetwork(discoveryURL)
-            idTokenRules.types = IDTokenType.zenKeyCarriers
-        }
-
-        /// For one provider without ID tokens.
-        /// - Parameter issuer: Names the provider in identities, because its responses do not name it.
-        public init(
-            issuer: EndpointURL, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
-            userEndpoint: UserEndpoint
-        ) {
-            discovery = .fixed(
-                ProviderMetadata(
-                    issuer: issuer.text, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
-                    userEndpoint: userEndpoint))
-        }
-
-        /// For one OpenID provider. Its endpoints may be on any host, because the issuer itself names them.
-        public init(issuer: EndpointURL) {
-            discovery = .ofIssuer(issuer)
-            trustedHosts = .all
-        }
-    }
-
     package let configuration: Configuration
     let bulkhead: CarrierBulkhead
     let clock: WallClock
@@ -111,7 +34,7 @@ public final class RelyingParty: Sendable {
     /// - Parameter http: Sends the requests.
     public convenience init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system,
-        observer: RelyingPartyObserver = .none
+        observer: RelyingPartyObserver = .init()
     ) {
         self.init(
             configuration: configuration, http: http, bindings: MemoryIssuerBindings(), clock: clock, random: random,
@@ -123,27 +46,20 @@ public final class RelyingParty: Sendable {
     ///   - uptime: Measures how much of a request's time is left for the second one with a demanded nonce.
     package init(
         configuration: Configuration, http: any HTTPClient, bindings: any IssuerBindings, clock: WallClock,
-        uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .none
+        uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .init()
     ) {
-        let http = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.configuration = configuration
-        bulkhead = http
+        bulkhead = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.clock = clock
         self.uptime = uptime
         self.random = random
         observeIDToken = observer.idToken
-        issuerConfigurations = IssuerConfigurations(
-            configuration: configuration, http: http, clock: clock, random: random)
-        let verification = IssuerVerification(
-            configuration: configuration, issuers: issuerConfigurations, bindings: bindings, observer: observer)
+        let access = ProviderAccess(
+            configuration: configuration, http: bulkhead, clock: clock, random: random, observer: observer)
+        issuerConfigurations = IssuerConfigurations(access)
         discovery = ProviderDiscovery(
-            configuration: configuration, http: http, verification: verification, clock: clock, random: random)
-        keyCaches = KeyCaches(capacity: configuration.cache.maximumNetworks) { issuer, url in
-            KeyCache(
-                url: url, http: http, clock: clock, limits: configuration.limits, rules: configuration.cache,
-                destination: .init(carrier: issuer, step: .keys), random: random,
-                refreshed: { observer.keyRefresh(issuer, $0) })
-        }
+            access, IssuerVerification(access: access, issuers: issuerConfigurations, bindings: bindings))
+        keyCaches = KeyCaches(access)
         let aMinute = TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now())
         logoutKeyFetches = Mutex(aMinute)
         responseKeyFetches = Mutex(aMinute)
@@ -168,7 +84,7 @@ public final class RelyingParty: Sendable {
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
         let provider = try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
-        ProtocolRecord.current?.note(provider)
+        ProtocolRecord.current?.note { $0.provider = provider }
         return provider
     }
 
@@ -215,79 +131,6 @@ public final class RelyingParty: Sendable {
             .clientCredentials(scopes: scopes), client, boundTo: nil, provider, correlationID, idToken: .ignored)
     }
 
-    /// Whether the response to a code, or to what stands in for it, has an ID token.
-    func idTokenPresence(at provider: ProviderMetadata) -> TokenResponse.IDTokenPresence {
-        guard provider.hasIDTokens else { return .ignored }
-        return configuration.requiresIDTokens ? .required : .optional
-    }
-
-    /// Sends a token request, once. `send` is in `RelyingParty+DPoP.swift`, also for requests without a proof.
-    /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
-    func post(
-        _ grant: TokenRequest.Grant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,
-        _ correlationID: CorrelationID, idToken presence: TokenResponse.IDTokenPresence
-    ) async throws(OIDCError) -> TokenResponse {
-        let key = key ?? newDPoPKey(at: provider)
-        let request = TokenRequest(
-            grant: grant, client: client, correlationID: usesNetworkDiscovery ? correlationID : nil)
-        let clientTLS = clientTLS(of: client, at: provider)
-        try check(client, at: provider, for: provider.tokenEndpoint)
-        try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
-            try provider.check(client.authentication)
-            _ = try provider.tokenEndpoint(presenting: clientTLS)
-        }
-        var tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
-            () throws(OIDCError) in
-            var outbound = try request.outbound(
-                to: provider, presenting: clientTLS, limits: configuration.limits, now: clock.now(), random: random)
-            outbound.correlationID = correlationID
-            return outbound
-        } read: { (response) throws(OIDCError) in
-            do throws(OIDCError) {
-                return try TokenResponse(
-                    response, limits: configuration.limits, idToken: presence,
-                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required)
-            } catch {
-                throw client.explained(error)
-            }
-        }
-        guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
-        do throws(OIDCError) {
-            tokens.idToken = try client.signedToken(in: idToken, rules: configuration.idTokenRules)
-            return tokens
-        } catch {
-            throw error.at(.init(to: provider.tokenEndpoint))
-        }
-    }
-
-    /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.
-    /// - Parameter endpoint: Names the request in the error.
-    func demand<Value>(
-        of provider: ProviderMetadata, for endpoint: EndpointURL, _ body: () throws(OIDCError) -> Value
-    ) throws(OIDCError) -> Value {
-        do throws(OIDCError) {
-            return try body()
-        } catch {
-            discovery.distrust(provider)
-            throw error.at(.init(to: endpoint))
-        }
-    }
-
-    /// What requests of a client present at a provider (RFC 8705); nil for nothing.
-    func clientTLS(of client: ClientCredentials?, at provider: ProviderMetadata) -> ClientTLS? {
-        client?.clientTLS(at: provider, configuration.extensions.mutualTLS)
-    }
-
-    /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
-    /// - Parameter endpoint: Names the request in the error.
-    func check(
-        _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
-    ) throws(OIDCError) {
-        try demand(of: provider, for: endpoint) { () throws(OIDCError) in
-            try client.checkClientTLS(at: provider, configuration.extensions.mutualTLS)
-        }
-    }
-
     /// Validates an ID token (OpenID Connect Core section 3.1.3.7) with the provider's keys, which are fetched if they
     /// are not cached.
     ///
@@ -302,7 +145,9 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> VerifiedIDToken {
         if let record = ProtocolRecord.current {
             let moment = expectation.receivedAt ?? clock.now()
-            record.note(.init(idToken: idToken, expectation: expectation, provider: provider, at: moment))
+            record.note {
+                $0.validation = .init(idToken: idToken, expectation: expectation, provider: provider, at: moment)
+            }
         }
         let result: Result<VerifiedIDToken, OIDCError>
         do throws(OIDCError) {
@@ -324,15 +169,20 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> VerifiedIDToken {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
-            idToken, maximumBytes: rules.maximumBytes, type: .idToken(rules.types),
+            idToken, maximumBytes: rules.maximumBytes, type: .marked(rules.types),
             signedWith: expectation.signingAlgorithms)
         let held = provider
         let provider = try await listing(token.algorithm, held, correlationID)
-        if provider !== held { ProtocolRecord.current?.replaceProvider(provider) }
+        if provider !== held {
+            ProtocolRecord.current?.note {
+                $0.provider = provider
+                $0.validation?.provider = provider
+            }
+        }
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
         let keys = try await cache.current(for: correlationID, keyFetch)
-        ProtocolRecord.current?.note(keys.keys)
+        ProtocolRecord.current?.note { $0.add(keys.keys) }
         do throws(OIDCError) {
             return try validator.validate(
                 token, keys: keys.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
@@ -342,7 +192,7 @@ public final class RelyingParty: Sendable {
                 // The tokens of a refresh can wait for the keys. The code of a sign-in is spent.
                 throw expectation.original == nil ? error : .newerKeysUnavailable
             }
-            ProtocolRecord.current?.note(newer.keys)
+            ProtocolRecord.current?.note { $0.add(newer.keys) }
             return try validator.validate(
                 token, keys: newer.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         }
@@ -368,6 +218,87 @@ public final class RelyingParty: Sendable {
             newer.signingAlgorithms.contains(algorithm)
         else { throw .failed(.algorithm) }
         return newer
+    }
+
+    /// Sends a request, with a proof if there is a key. If the server demands a nonce in the proof, the request is sent
+    /// once more with the nonce that it gave: the server has done nothing with the first one (RFC 9449 sections 8 and
+    /// 9). Both together have the time of one.
+    /// - Parameters:
+    ///   - what: Names the request in errors.
+    ///   - key: Nil for a request without a proof.
+    ///   - provider: Whose metadata says which claims proofs have.
+    ///   - accessToken: The access token in the request, bound to the key; nil at an authorization server.
+    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
+    ///     may be where the request may have been sent.
+    ///   - make: Makes the request. What a server accepts once, such as a client assertion, is new in the second one.
+    func send<Value>(
+        _ what: StaticString, provingPossessionOf key: DPoPKey?, at provider: ProviderMetadata,
+        accessToken: Secret? = nil, codeMayBeSpent: Bool?, _ make: () throws(OIDCError) -> OutboundRequest,
+        read: (OutboundResponse) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        guard let key else {
+            return try await bulkhead.send(try make(), what, codeMayBeSpent: codeMayBeSpent, read: read)
+        }
+        let start = uptime.elapsed()
+        var demanded: DPoPNonce?
+        while true {
+            var request = try make()
+            let server = DPoPNonces.Server(of: request.url, hasResources: accessToken != nil)
+            let proof = try key.proof(
+                for: request, accessToken: accessToken, nonce: demanded ?? dpopNonces[server],
+                claims: provider.demands.dpopClaims, id: random.token(bytes: 16), now: clock.now())
+            request.headers.append(("DPoP", proof.exposed))
+            let isSecond = demanded != nil
+            if isSecond { request.timeout -= uptime.elapsed() - start }
+            let value: Value? = try await bulkhead.send(request, what, codeMayBeSpent: codeMayBeSpent) {
+                (response) throws(OIDCError) in
+                let nonce = response.dpopNonce.flatMap(DPoPNonce.init)
+                guard DPoPChallenge.isIn(response, hasAccessToken: accessToken != nil) else {
+                    if let nonce, (200..<300).contains(response.status) { dpopNonces.keep(nonce, of: server) }
+                    return try read(response)
+                }
+                guard let nonce, !isSecond else {
+                    throw OIDCError(
+                        .unusableResponse, carrierError: "use_dpop_nonce", codeMayBeSpent: codeMayBeSpent ?? true,
+                        reason: isSecond
+                            ? "\(what) got a demand for another DPoP nonce after it had the one demanded."
+                            : "\(what) got a demand for a DPoP nonce, and no valid nonce.")
+                }
+                dpopNonces.keep(nonce, of: server)
+                demanded = nonce
+                return nil
+            }
+            if let value { return value }
+        }
+    }
+
+    /// Sends a request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1, RFC 8705
+    /// section 3), with a proof if the token is bound to a key.
+    /// - Parameters:
+    ///   - what: Names the request in errors.
+    ///   - key: The key that the access token is bound to, if it is.
+    ///   - clientTLS: What the request presents.
+    ///   - bytes: The longest body to accept.
+    ///   - change: Makes another request of a `GET`.
+    func send<Value>(
+        _ what: StaticString, with accessToken: Secret, _ key: DPoPKey?, _ clientTLS: ClientTLS?, to url: EndpointURL,
+        of provider: ProviderMetadata, _ step: OutboundRequest.Destination.Step, upTo bytes: Int,
+        accepting mediaType: String = "application/json", _ correlationID: CorrelationID?, codeMayBeSpent: Bool,
+        change: (inout OutboundRequest) -> Void = { _ in }, read: (OutboundResponse) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        var request = OutboundRequest(
+            method: .get, url: url,
+            headers: [
+                ("Authorization", (key == nil ? "Bearer " : "DPoP ") + accessToken.exposed), ("Accept", mediaType),
+            ],
+            timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
+            destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
+        request.clientTLS = clientTLS
+        change(&request)
+        let made = request
+        return try await send(
+            what, provingPossessionOf: key, at: provider, accessToken: accessToken, codeMayBeSpent: codeMayBeSpent,
+            { made }, read: read)
     }
 }
 

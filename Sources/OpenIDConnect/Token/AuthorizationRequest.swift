@@ -54,24 +54,20 @@ public struct AuthorizationRequest: Sendable {
     /// The URL for the browser. Its only secrets are `state` and `nonce`, which are sent this way by design.
     public func url(at endpoint: EndpointURL) -> EndpointURL { endpoint.appending(query: items) }
 
-    /// The URL for the browser with a signed request. Its parameters can be read there, and not changed.
+    /// The URL for the browser with a signed request. Its parameters can be read there, and not changed. Outside of the
+    /// request object are those that OAuth and OpenID Connect demand there (RFC 9101 section 5, OpenID Connect Core
+    /// section 6.1).
     func url(at endpoint: EndpointURL, signedAs requestObject: Secret) -> EndpointURL {
-        endpoint.appending(query: items(signedAs: requestObject))
+        var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
+        if repeatsRedirectURI { items.append(("redirect_uri", redirectURI)) }
+        if let scope = scopes.spaceSeparated { items.append(("scope", scope)) }
+        return endpoint.appending(query: items + [("request", requestObject.exposed)])
     }
 
     /// The URL for the browser after the request was pushed: it names the client and the pushed request only (RFC 9126
     /// section 4).
     func url(at endpoint: EndpointURL, pushedAs requestURI: String) -> EndpointURL {
         endpoint.appending(query: [("client_id", clientID.text), ("request_uri", requestURI)])
-    }
-
-    /// The parameters of a signed request: the request object, and those that OAuth and OpenID Connect demand outside
-    /// of it (RFC 9101 section 5, OpenID Connect Core section 6.1).
-    private func items(signedAs requestObject: Secret) -> [(name: String, value: String)] {
-        var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
-        if repeatsRedirectURI { items.append(("redirect_uri", redirectURI)) }
-        if let scope = scopes.spaceSeparated { items.append(("scope", scope)) }
-        return items + [("request", requestObject.exposed)]
     }
 
     private static let responseType = "code"

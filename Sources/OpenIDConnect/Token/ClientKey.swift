@@ -108,6 +108,26 @@ public struct ClientKey: Sendable {
         }
     }
 
+    /// A signed JWT with the claims that say who made it, for whom, and until when it is valid.
+    /// - Parameters:
+    ///   - id: Unique, where a verifier may refuse a second use.
+    ///   - lifetime: In seconds.
+    ///   - add: Adds the further claims.
+    func assertion(
+        type: String = "JWT", issuer: String, subject: String? = nil, audience: String, id: String? = nil,
+        lifetime: Int64, now: Timestamp, _ add: (inout JSONObjectWriter) -> Void = { _ in }
+    ) throws(OIDCError) -> Secret {
+        var claims = JSONObjectWriter()
+        claims.add("iss", issuer)
+        claims.add("sub", ifPresent: subject)
+        claims.add("aud", audience)
+        claims.add("iat", now.secondsSinceEpoch)
+        claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
+        claims.add("jti", ifPresent: id)
+        add(&claims)
+        return try token(type: type, claims: claims.finish())
+    }
+
     /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for signatures.
     package func writePublicKey(to json: inout JSONObjectWriter) {
         publicJWK.write(to: &json)

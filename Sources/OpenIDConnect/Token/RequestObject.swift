@@ -7,18 +7,18 @@ enum RequestObject {
     /// How long a request is valid, in seconds. It is sent at once, and a browser brings it within minutes.
     static let lifetime: Int64 = 300
 
-    /// The claims about the request object itself; the parameters follow.
+    /// A request object with the claims that every one has; the parameters follow.
     ///
     /// There is no `sub`: with one it could be taken for a client assertion (RFC 9101 section 10.8).
-    /// - Parameter id: Unique: a provider may refuse a second use.
-    static func claims(of clientID: ClientID, audience: String, id: String, now: Timestamp) -> JSONObjectWriter {
-        var claims = JSONObjectWriter(capacity: 1024)
-        claims.add("iss", clientID.text)
-        claims.add("aud", audience)
-        claims.add("iat", now.secondsSinceEpoch)
-        claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
-        claims.add("jti", id)
-        return claims
+    /// - Parameters:
+    ///   - id: Unique: a provider may refuse a second use.
+    ///   - add: Adds the parameters.
+    static func make(
+        of clientID: ClientID, signedWith key: ClientKey, audience: String, id: String, now: Timestamp,
+        _ add: (inout JSONObjectWriter) -> Void
+    ) throws(OIDCError) -> Secret {
+        try key.assertion(
+            type: type, issuer: clientID.text, audience: audience, id: id, lifetime: lifetime, now: now, add)
     }
 
     /// The authorization request as a signed request object. It has `nbf`, as FAPI 2.0 Message Signing section 5.3.1
@@ -31,12 +31,12 @@ enum RequestObject {
         now: Timestamp
     ) throws(OIDCError) -> Secret {
         let key = try provider.check(requestObjectKey: key)
-        var claims = claims(of: request.clientID, audience: provider.issuer, id: id, now: now)
-        claims.add("nbf", now.secondsSinceEpoch)
-        for item in request.items where item.name != "max_age" { claims.add(named: item.name, item.value) }
-        // Numbers are JSON numbers (RFC 9101 section 4).
-        if let age = request.maximumAuthenticationAge { claims.add("max_age", age) }
-        return try key.token(type: type, claims: claims.finish())
+        return try make(of: request.clientID, signedWith: key, audience: provider.issuer, id: id, now: now) { claims in
+            claims.add("nbf", now.secondsSinceEpoch)
+            for item in request.items where item.name != "max_age" { claims.add(named: item.name, item.value) }
+            // Numbers are JSON numbers (RFC 9101 section 4).
+            if let age = request.maximumAuthenticationAge { claims.add("max_age", age) }
+        }
     }
 }
 

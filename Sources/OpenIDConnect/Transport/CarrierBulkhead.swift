@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 import Synchronization
 
 /// Isolates providers from each other: each may have only so many requests under way, and one whose endpoint did not
@@ -21,7 +21,8 @@ final class CarrierBulkhead: HTTPClient {
     private let observer: RelyingPartyObserver
     private let state = Mutex(State())
 
-    init(http: any HTTPClient, clock: WallClock, rules: CarrierBulkheadRules, observer: RelyingPartyObserver = .none) {
+    init(http: any HTTPClient, clock: WallClock, rules: CarrierBulkheadRules, observer: RelyingPartyObserver = .init())
+    {
         self.http = http
         self.clock = clock
         self.rules = rules
@@ -36,14 +37,38 @@ final class CarrierBulkhead: HTTPClient {
             ticket = try enter(destination)
             let response = try await http.send(request)
             leave(destination, ticket, .answered)
-            ProtocolRecord.current?.note(.init(destination, endedAt: clock.now(), .success(response)))
+            ProtocolRecord.current?.note { $0.add(.init(destination, endedAt: clock.now(), .success(response))) }
             observer.request(destination, .answered(response.status), stopwatch.nanoseconds)
             return response
         } catch {
             leave(destination, ticket, CircuitBreaker.Outcome(error.code))
-            ProtocolRecord.current?.note(.init(destination, endedAt: clock.now(), .failure(error)))
+            ProtocolRecord.current?.note { $0.add(.init(destination, endedAt: clock.now(), .failure(error))) }
             observer.request(destination, .failed(error.code), stopwatch.nanoseconds)
             throw error
+        }
+    }
+
+    /// Sends a request and reads its response. A failure of the transport becomes a protocol step's, and every
+    /// error names the request.
+    /// - Parameters:
+    ///   - what: Names the request in the error.
+    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
+    ///     may be where the request may have been sent.
+    func send<Value>(
+        _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?,
+        read: (OutboundResponse) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await send(request)
+        } catch {
+            throw OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent ?? error.mayHaveBeenSent)
+                .at(.init(to: request.url, transportError: error.fault))
+        }
+        do throws(OIDCError) {
+            return try read(response)
+        } catch {
+            throw error.at(.init(to: request.url, status: response.status))
         }
     }
 
@@ -130,13 +155,140 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     }
 }
 
-extension CircuitBreaker.Outcome {
-    /// What a transport failure says about the server.
-    init(_ code: OutboundError.Code) {
-        switch code {
-        case .timedOut, .unreachable, .tls, .closed, .malformed: self = .failed
-        case .tooLarge: self = .answered
-        case .addressRefused, .overloaded, .suspended, .shutDown: self = .unknown
+/// Decides whether to ask a server that did not respond lately.
+///
+/// A value without clock and network. *Closed*: every request passes, and failures in a row are counted. *Open*: no
+/// request passes for a pause. *Half open*: one probe passes, and its end decides: a response closes the breaker, a
+/// failure opens it for twice as long as before.
+package struct CircuitBreaker: Sendable {
+    package enum Admission: Sendable, Hashable {
+        /// The request may be sent. Its end is reported with the ticket.
+        case pass(Ticket)
+        /// After how many seconds another try makes sense, 1 at least.
+        case refuse(retryAfter: Int64)
+    }
+
+    /// The period in which a request passed. The end of a request of an earlier period does not count.
+    package struct Ticket: Sendable, Hashable { fileprivate let period: Int }
+
+    package enum Outcome: Sendable, Hashable {
+        case answered
+        case failed
+        /// The request did not reach the server, so its end says nothing about it.
+        case unknown
+
+        /// What a transport failure says about the server.
+        init(_ code: OutboundError.Code) {
+            switch code {
+            case .timedOut, .unreachable, .tls, .closed, .malformed: self = .failed
+            case .tooLarge: self = .answered
+            case .addressRefused, .overloaded, .suspended, .shutDown: self = .unknown
+            }
         }
+    }
+
+    private enum State {
+        case closed(failures: Int)
+        case open(since: Timestamp, pause: Int64)
+        case halfOpen(since: Timestamp, pause: Int64)
+    }
+
+    private let failures: Int
+    private let firstPause: Int64
+    private let longestPause: Int64
+    private let probeLimit: Int64
+    private var state = State.closed(failures: 0)
+    private var period = 0
+
+    /// - Parameters:
+    ///   - failures: In a row, after which the breaker opens.
+    ///   - pause: The first one; this and the others in seconds.
+    ///   - probeLimit: After which a probe that has not ended counts as lost.
+    package init(failures: Int, pause: Int64, longestPause: Int64 = 60, probeLimit: Int64 = 120) {
+        self.failures = max(1, failures)
+        firstPause = max(1, pause)
+        self.longestPause = max(firstPause, longestPause)
+        self.probeLimit = probeLimit
+    }
+
+    /// Whether there is nothing to remember. A breaker that was open before remembers its period.
+    package var isPristine: Bool {
+        guard case .closed(failures: 0) = state, period == 0 else { return false }
+        return true
+    }
+
+    var status: ProviderStatus {
+        switch state {
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
+        }
+    }
+
+    package mutating func admit(now: Timestamp) -> Admission {
+        switch state {
+        case .closed: return .pass(Ticket(period: period))
+        case .open(let since, let pause): return admit(after: pause, since: since, pause: pause, now)
+        case .halfOpen(let since, let pause): return admit(after: probeLimit, since: since, pause: pause, now)
+        }
+    }
+
+    /// Notes how a request that passed ended.
+    package mutating func end(_ ticket: Ticket, _ outcome: Outcome, now: Timestamp) {
+        guard ticket.period == period else { return }
+        switch (state, outcome) {
+        case (.closed, .answered), (.halfOpen, .answered): change(to: .closed(failures: 0))
+        case (.closed(let failures), .failed):
+            let opens = failures + 1 >= self.failures
+            change(to: opens ? .open(since: now, pause: firstPause) : .closed(failures: failures + 1))
+        case (.halfOpen(_, let pause), .failed):
+            change(to: .open(since: now, pause: min(longestPause, pause * 2)))
+        case (.halfOpen(_, let pause), .unknown):
+            // The next one is the probe.
+            change(to: .open(since: now.advanced(bySeconds: -pause), pause: pause))
+        case (.closed, .unknown), (.open, _): break
+        }
+    }
+
+    /// Lets a probe pass once `wait` seconds are over, or when the clock was set back: it might not catch up for long.
+    private mutating func admit(after wait: Int64, since: Timestamp, pause: Int64, _ now: Timestamp) -> Admission {
+        let elapsed = now.seconds(since: since)
+        guard elapsed < 0 || elapsed >= wait else {
+            guard case .open = state else { return .refuse(retryAfter: 1) }
+            return .refuse(retryAfter: wait - elapsed)
+        }
+        change(to: .halfOpen(since: now, pause: pause))
+        return .pass(Ticket(period: period))
+    }
+
+    /// Every change begins a new period, but for the count of a breaker that stays closed.
+    private mutating func change(to new: State) {
+        switch (state, new) {
+        case (.closed, .closed): break
+        default: period += 1
+        }
+        state = new
+    }
+}
+
+/// The state of the circuit breaker of one endpoint of a provider.
+public enum ProviderStatus: Sendable, Hashable, CaseIterable {
+    /// Requests are sent.
+    case closed
+    /// One request is under way, to find out whether the endpoint responds again.
+    case halfOpen
+    /// No request is sent.
+    case open
+}
+
+extension OutboundRequest {
+    /// A request for a JSON document that needs no authentication.
+    init(
+        documentAt url: EndpointURL, timeout: Duration, maximumBodyBytes: Int, destination: Destination? = nil,
+        correlationID: CorrelationID? = nil
+    ) {
+        self.init(
+            method: .get, url: url, headers: [("Accept", "application/json")], timeout: timeout,
+            maximumBodyBytes: maximumBodyBytes, destination: destination, correlationID: correlationID)
     }
 }

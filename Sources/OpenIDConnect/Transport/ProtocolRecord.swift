@@ -5,6 +5,7 @@ import Synchronization
 ///
 /// It keeps references to responses, metadata and the ID token, and copies nothing, so that a sign-in without a failure
 /// pays little. It holds secrets and personal data: only what a capsule is made of may leave it.
+@dynamicMemberLookup
 package final class ProtocolRecord: Sendable {
     /// The record of the current task; nil if nothing is recorded.
     @TaskLocal package static var current: ProtocolRecord?
@@ -36,95 +37,47 @@ package final class ProtocolRecord: Sendable {
     package struct Validation: Sendable {
         package let idToken: Secret
         package let expectation: IDTokenExpectation
-        package fileprivate(set) var provider: ProviderMetadata
+        package internal(set) var provider: ProviderMetadata
         package let at: Timestamp
     }
 
     /// What was known when the metadata of a network was verified.
     package struct IssuerKnowledge: Sendable {
         /// What the store knew of the network and of the issuer that its metadata names.
-        package fileprivate(set) var known: KnownIssuer
+        package internal(set) var known: KnownIssuer
         /// What the issuer's own OpenID configuration says; nil if it was not needed, or not to be had.
-        package fileprivate(set) var own: IssuerBinding?
+        package internal(set) var own: IssuerBinding?
     }
 
-    private struct State {
-        var exchanges: [Exchange] = []
-        var provider: ProviderMetadata?
-        var validation: Validation?
-        var keySets: [JSONWebKeySet] = []
-        var issuer: IssuerKnowledge?
+    /// What is recorded.
+    package struct Contents: Sendable {
+        /// The requests in the order in which they ended. A request that another sign-in had begun is not among them.
+        package private(set) var exchanges: [Exchange] = []
+        /// The metadata that was used; nil if there was none.
+        package internal(set) var provider: ProviderMetadata?
+        /// The last ID token that was validated.
+        package internal(set) var validation: Validation?
+        /// The provider's keys that a signature was checked with, at most the first two sets.
+        package private(set) var keySets: [JSONWebKeySet] = []
+        /// What was known when the metadata of the network was verified; nil if it was not verified for this sign-in.
+        package internal(set) var issuer: IssuerKnowledge?
+
+        mutating func add(_ exchange: @autoclosure () -> Exchange) {
+            if exchanges.count < maximumExchanges { exchanges.append(exchange()) }
+        }
+
+        mutating func add(_ keys: JSONWebKeySet) {
+            if keySets.count < 2 { keySets.append(keys) }
+        }
     }
 
-    private let state = Mutex(State())
+    private let contents = Mutex(Contents())
 
     package init() {}
 
-    /// The requests in the order in which they ended. A request that another sign-in had begun is not among them.
-    package var exchanges: [Exchange] { state.withLock { $0.exchanges } }
-    /// The metadata that was used; nil if there was none.
-    package var provider: ProviderMetadata? { state.withLock { $0.provider } }
-    /// The provider's keys that a signature was checked with, at most the first two sets.
-    package var keySets: [JSONWebKeySet] { state.withLock { $0.keySets } }
-    /// What was known when the metadata of the network was verified; nil if it was not verified for this sign-in.
-    package var issuer: IssuerKnowledge? { state.withLock { $0.issuer } }
-    /// The last ID token that was validated.
-    package var validation: Validation? { state.withLock { $0.validation } }
-
-    func note(_ exchange: @autoclosure () -> Exchange) {
-        state.withLock { state in
-            guard state.exchanges.count < Self.maximumExchanges else { return }
-            state.exchanges.append(exchange())
-        }
+    package subscript<Value: Sendable>(dynamicMember path: any KeyPath<Contents, Value> & Sendable) -> Value {
+        contents.withLock { $0[keyPath: path] }
     }
 
-    func note(_ provider: ProviderMetadata) { state.withLock { $0.provider = provider } }
-
-    /// The provider's metadata was fetched again during the validation.
-    func replaceProvider(_ provider: ProviderMetadata) {
-        state.withLock { state in
-            state.provider = provider
-            state.validation?.provider = provider
-        }
-    }
-
-    func note(_ keys: JSONWebKeySet) {
-        state.withLock { state in
-            if state.keySets.count < 2 { state.keySets.append(keys) }
-        }
-    }
-
-    func note(_ known: KnownIssuer) { state.withLock { $0.issuer = IssuerKnowledge(known: known) } }
-
-    /// After what was known was noted.
-    func note(own: IssuerBinding?) { state.withLock { $0.issuer?.own = own } }
-
-    func note(_ validation: Validation) { state.withLock { $0.validation = validation } }
-}
-
-extension RelyingParty {
-    /// Makes every check of a recorded validation again, with the cached keys. It sends no request.
-    package func explain(_ validation: ProtocolRecord.Validation) -> IDTokenExplanation {
-        explanation(
-            of: validation.idToken, validation.expectation, validation.provider,
-            keys: cachedKeys(of: validation.provider), at: validation.at)
-    }
-
-    /// The provider's cached keys, however old they are; nil if there are none.
-    package func heldKeys(of provider: ProviderMetadata) -> JSONWebKeySet? {
-        (try? keyCaches.cache(of: provider))?.held
-    }
-
-    /// The age of the provider's cached keys; nil if there are none.
-    package func keyStatus(of provider: ProviderMetadata) -> KeyStatus? {
-        (try? keyCaches.cache(of: provider))?.status(of: provider.issuer)
-    }
-
-    func cachedKeys(of provider: ProviderMetadata?) -> Result<JSONWebKeySet, OIDCError> {
-        if let keys = provider.flatMap({ heldKeys(of: $0) }) { return .success(keys) }
-        return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
-    }
-
-    /// When the provider's metadata was fetched; nil if it is configured, or not in the cache.
-    package func metadataFetchedAt(_ provider: ProviderMetadata) -> Timestamp? { discovery.fetchedAt(provider) }
+    func note(_ change: (inout Contents) -> Void) { contents.withLock { change(&$0) } }
 }

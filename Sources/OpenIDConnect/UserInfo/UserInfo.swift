@@ -150,3 +150,180 @@ extension UserInfo {
         text.split(whereSeparator: \.isNewline).joined(separator: ", ")
     }
 }
+
+/// The response of a userinfo endpoint (OpenID Connect Core section 5.3.2).
+enum UserInfoResponse: Sendable {
+    /// The claims as plain JSON.
+    case plain(JSONObject)
+    /// The claims of a JWT that was encrypted for the client and is not signed. Anyone could have encrypted them: like
+    /// plain JSON, they are the provider's by their connection only.
+    case encrypted(JSONObject)
+    /// A signed JWT, which may have been encrypted. It is not verified yet.
+    case signed(SignedToken)
+
+    /// - Parameters:
+    ///   - algorithm: What the response must be signed with; nil if it need not be signed.
+    ///   - usual: What one that need not be signed may be signed with.
+    ///   - decryption: How the response must be encrypted; nil if it must not be.
+    /// - Throws: ``OIDCError/Code/unusableResponse`` if it is neither, or not what it must be.
+    init(
+        _ response: OutboundResponse, signedWith algorithm: SigningAlgorithm?,
+        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard,
+        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits
+    ) throws(OIDCError) {
+        if response.status == 200, ProviderResponse.mediaType(response) == "application/jwt" {
+            var token = Secret(String(decoding: response.body, as: UTF8.self))
+            if let decryption {
+                guard let content = decryption.content(of: token, maximumBytes: limits.userInfoBytes) else {
+                    // One reason, whatever is wrong, so that a forger learns nothing from the difference.
+                    throw .unusable(
+                        "The userinfo response must be encrypted for the client's decryption_key with "
+                            + "\(decryption.key.algorithm.rawValue) and \(decryption.encryption.rawValue), as the "
+                            + "client is registered.")
+                }
+                token = content
+                // Not in the base64url of a signed token.
+                if algorithm == nil, token.exposed.utf8.contains(UInt8(ascii: "{")) {
+                    self = .encrypted(try Self.claims(Array(token.exposed.utf8)))
+                    return
+                }
+            }
+            self = .signed(try Self.signedToken(token, algorithm.map { [$0] } ?? usual, limits))
+            return
+        }
+        let claims = try ProviderResponse.okObject(
+            response, maximumBytes: limits.userInfoBytes,
+            otherwise: "The userinfo response is not status 200 with a JSON object.")
+        if let decryption {
+            throw .unusable(
+                "The userinfo response is not encrypted, but the client is registered for "
+                    + "\(decryption.key.algorithm.rawValue).")
+        }
+        if let algorithm {
+            throw .unusable(
+                "The userinfo response is not signed, but the client is registered for \(algorithm.rawValue).")
+        }
+        self = .plain(claims)
+    }
+
+    /// - Parameter algorithms: What the provider may sign it with.
+    /// - Throws: ``OIDCError/Code/unusableResponse``.
+    private static func signedToken(
+        _ text: Secret, _ algorithms: Set<SigningAlgorithm>, _ limits: OutboundLimits
+    ) throws(OIDCError) -> SignedToken {
+        do throws(OIDCError) {
+            return try SignedToken(text, maximumBytes: limits.userInfoBytes, signedWith: algorithms)
+        } catch {
+            let accepted = algorithms.map(\.rawValue).sorted().joined(separator: " or ")
+            throw .unusable(
+                error.check == .algorithm
+                    ? "The userinfo response must be signed with \(accepted), as the client is registered."
+                    : "The userinfo response is a JWT that is encrypted, or not a signed one in compact form.")
+        }
+    }
+
+    /// The claims of a response that is a JWT, which are not checked yet.
+    /// - Throws: ``OIDCError/Code/unusableResponse``.
+    static func claims(_ payload: [UInt8]) throws(OIDCError) -> JSONObject {
+        guard let claims = JSONObject(claims: payload) else {
+            throw .unusable("The claims of the userinfo response are not a JSON object without duplicate names.")
+        }
+        return claims
+    }
+
+    /// Checks `iss`, `aud` and the times of a response that is a JWT. They are recommended only, and count where they
+    /// are present.
+    /// - Throws: ``OIDCError/Code/unusableResponse`` if they are another provider's or for another client, or over.
+    static func check(
+        _ claims: JSONObject, issuer: String, clientID: ClientID, rules: IDTokenRules, now: Timestamp
+    ) throws(OIDCError) {
+        let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: now)
+        guard claims["iss"] == nil || context.hasIssuer else {
+            throw .unusable("The iss of the userinfo response must be the provider's issuer.")
+        }
+        let audiences = claims["aud"].map { $0.array?.compactMap(\.string) ?? [$0.string].compactMap(\.self) }
+        guard audiences?.contains(where: clientID.text.hasSameBytes(as:)) ?? true else {
+            throw .unusable("The aud of the userinfo response must contain this client.")
+        }
+        guard context.isNotExpiredIfStated, context.isValidAlready else {
+            throw .unusable("The userinfo response has expired, or is not valid yet.")
+        }
+    }
+}
+
+extension RelyingParty {
+    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A provider's endpoint receives the
+    /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
+    /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
+    ///
+    /// - Parameters:
+    ///   - key: The key that the access token is bound to; nil for a Bearer token.
+    ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
+    ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
+    ///     response is plain JSON, or signed with one of the usual ones.
+    ///   - usual: The usual algorithms of the client.
+    ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
+    ///     userinfo is encrypted.
+    /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
+    ///   subject; ``OIDCError/Code/metadataRefused`` if a provider has no userinfo endpoint;
+    ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
+    public func userInfo(
+        accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
+        signedWith algorithm: SigningAlgorithm? = nil,
+        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard, client: ClientCredentials? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) -> UserInfo {
+        let clientTLS = clientTLS(of: client, at: provider)
+        let known: EndpointURL?
+        do throws(OIDCError) {
+            known = try provider.userInfoEndpoint(presenting: clientTLS)
+        } catch {
+            throw OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(
+                .init(to: provider.tokenEndpoint))
+        }
+        guard let endpoint = known else {
+            guard usesNetworkDiscovery else { return idToken.attributes }
+            throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
+                .at(.init(to: provider.tokenEndpoint))
+        }
+        let url = usesNetworkDiscovery ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint
+        let response = try await send(
+            "The userinfo request", with: accessToken, key, clientTLS, to: url, of: provider, .userInfo,
+            upTo: configuration.limits.userInfoBytes,
+            accepting: algorithm == nil && client?.userInfoDecryption == nil ? "application/json" : "application/jwt",
+            correlationID, codeMayBeSpent: true
+        ) { (response) throws(OIDCError) in
+            try UserInfoResponse(
+                response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
+                limits: configuration.limits)
+        }
+        do throws(OIDCError) {
+            let claims: JSONObject
+            switch response {
+            case .plain(let plain): return try UserInfo(plain, subject: idToken.subject)
+            case .encrypted(let decrypted): claims = decrypted
+            case .signed(let signed): claims = try await verified(signed, provider, correlationID)
+            }
+            try UserInfoResponse.check(
+                claims, issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
+                now: clock.now())
+            return try UserInfo(claims, subject: idToken.subject)
+        } catch {
+            throw error.at(.init(to: url, status: 200))
+        }
+    }
+
+    /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
+    private func verified(
+        _ signed: SignedToken, _ provider: ProviderMetadata, _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> JSONObject {
+        let cache = try keyCaches.cache(of: provider)
+        let held = try await cache.current(for: correlationID)
+        try await cache.check(with: held, for: correlationID) { (keys) throws(OIDCError) in
+            guard SignatureValidationContext(signed, keys: keys).verifies else {
+                throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
+            }
+        }
+        return try UserInfoResponse.claims(signed.payload)
+    }
+}

@@ -61,10 +61,9 @@ struct PublishedKeysTests {
     func published() throws {
         let (own, other) = (try Self.key(), try Self.key())
         let id = try #require(ClientID("a"))
-        let signed = SignedClientSecret(issuer: "team", audience: "https://vendor.example", key: own)
         for (authentication, expected) in [
             (ClientAuthentication.privateKeyJWT(own), [own, other]), (.clientSecretBasic(Secret("s")), [own, other]),
-            (.signedClientSecret(signed), []),
+            (.signedClientSecret(own, issuer: "team", audience: "https://vendor.example"), []),
         ] {
             var client = SignInConfiguration.Client(id: id, authentication: authentication)
             client.signingKey = own

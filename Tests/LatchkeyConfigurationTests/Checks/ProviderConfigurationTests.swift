@@ -476,8 +476,9 @@ struct ProviderConfigurationTests {
         let audience = ", audience: 'https://appleid.apple.com'}"
         let client = try load(text(members + audience), files: ["key": Self.key]).configuration.providers[0].clients[0]
         let key = try ClientKey(parsing: Secret(Self.key)).named("K1")
-        let secret = SignedClientSecret(issuer: "TEAM1", audience: "https://appleid.apple.com", key: key)
-        #expect(client.authentication == .signedClientSecret(secret))
+        #expect(
+            client.authentication
+                == .signedClientSecret(key, issuer: "TEAM1", audience: "https://appleid.apple.com"))
         for (more, reason) in [
             (members + "}", "lacks a part of its signed_secret"),
             ("signed_secret: {issuer: T\(audience)", "lacks a part of its signed_secret"),

@@ -17,12 +17,10 @@ struct DPoPProofTests {
         let url = try #require(EndpointURL(url, policy: .httpsOnly))
         let request = OutboundRequest(
             method: method, url: url, body: Array(body.utf8), timeout: .seconds(1), maximumBodyBytes: 1)
-        let proof = DPoPProof(
-            method: method, url: url,
-            accessToken: accessToken.map { Secret($0) }, nonce: nonce.flatMap(DPoPNonce.init), id: "id-1",
-            issuedAt: Timestamp(secondsSinceEpoch: 1_800_000_000),
-            contentClaims: request.contentClaims(claims))
-        return try SentProof(try proof.text(signedWith: key).exposed)
+        let proof = try key.proof(
+            for: request, accessToken: accessToken.map { Secret($0) }, nonce: nonce.flatMap(DPoPNonce.init),
+            claims: claims, id: "id-1", now: Timestamp(secondsSinceEpoch: 1_800_000_000))
+        return try SentProof(proof.exposed)
     }
 
     @Test("The header has typ dpop+jwt, alg ES256 and the public key, and no more")

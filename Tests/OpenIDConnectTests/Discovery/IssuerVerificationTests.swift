@@ -353,11 +353,10 @@ struct IssuerVerificationTests {
     func reported() async throws {
         let stage = Stage()
         let reported = Reported()
-        let observer = RelyingPartyObserver(
-            request: { _, _, _ in }, keyRefresh: { _, _ in },
-            metadataRefusal: { network, issuer, reason in
-                reported.texts.withLock { $0.append("\(network.text) \(issuer) \(reason.rawValue)") }
-            })
+        var observer = RelyingPartyObserver()
+        observer.metadataRefusal = { network, issuer, reason in
+            reported.texts.withLock { $0.append("\(network.text) \(issuer) \(reason.rawValue)") }
+        }
         let party = try stage.carrier.relyingParty(bindings: stage.bindings, observer: observer)
         #expect(try await isRefused(party, Self.thief))
         #expect(reported.texts.withLock { $0 } == ["310666 \(Self.issuer) contradicted"])

@@ -72,7 +72,7 @@ final class FakeCarrier: Sendable {
     /// - Parameter bindings: Kept bindings of issuers; nil for those of a new store in memory.
     func relyingParty(
         random: RandomSource = .system, bindings: (any IssuerBindings)? = nil, uptime: Uptime = .system,
-        observer: RelyingPartyObserver = .none, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+        observer: RelyingPartyObserver = .init(), _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
     ) throws -> RelyingParty {
         let url = try #require(EndpointURL(Self.discoveryURL, policy: .httpsOnly))
         var configuration = RelyingParty.Configuration(discoveryURL: url)

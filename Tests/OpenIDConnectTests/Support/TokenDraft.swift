@@ -60,7 +60,7 @@ func failedCheck(
     let failed: IDTokenCheck?
     do throws(OIDCError) {
         let token = try SignedToken(
-            Secret(text), maximumBytes: rules.maximumBytes, type: .idToken(types), signedWith: algorithms)
+            Secret(text), maximumBytes: rules.maximumBytes, type: .marked(types), signedWith: algorithms)
         if let keys {
             _ = try validator.validate(token, keys: keys, expecting: expectation, now: time)
             failed = nil

@@ -177,10 +177,11 @@ struct UserEndpointTests {
         let relyingParty = try relyingParty(carrier)
         let subjects = try SignInSubjects()
         let provider = try await relyingParty.provider(subjects)
-        let secret = SignedClientSecret(issuer: "TEAM-1", audience: "https://apple.example", key: key)
+        let secret = ClientAuthentication.signedClientSecret(
+            key, issuer: "TEAM-1", audience: "https://apple.example")
         _ = try await relyingParty.exchange(
             code: Secret("code-1"), redirectURI: "https://app.example/cb", codeVerifier: nil,
-            client: ClientCredentials(clientID: subjects.clientID, authentication: .signedClientSecret(secret)),
+            client: ClientCredentials(clientID: subjects.clientID, authentication: secret),
             provider: provider, correlationID: subjects.correlationID)
         let request = try #require(carrier.http.requests.first)
         #expect(!request.headers.contains { $0.name == "Authorization" })

@@ -1,0 +1,282 @@
+import Crypto
+public import Primitives
+
+/// What is exchanged for tokens at the token endpoint.
+enum TokenGrant {
+    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
+    case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
+    /// RFC 6749 section 6.
+    case refreshToken(Secret)
+    /// CIBA Core section 10.1: the provider's `auth_req_id`.
+    case backchannelAuthentication(Secret)
+    /// RFC 6749 section 4.4: a token for the client itself.
+    case clientCredentials(scopes: [String])
+    /// RFC 7523 section 2.1: an assertion about a subject, which authenticates the client, too.
+    case assertion(of: Secret, scopes: [String])
+
+    /// The parameters of a token request, besides those that authenticate the client.
+    /// - Parameter correlationID: For carriers; nil for a provider that does not accept one.
+    func items(_ correlationID: CorrelationID?) -> [(name: String, value: String)] {
+        var items: [(name: String, value: String)]
+        switch self {
+        case .authorizationCode(let code, let redirectURI, _):
+            items = [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
+        case .refreshToken(let token): items = [("grant_type", "refresh_token"), ("refresh_token", token.exposed)]
+        case .backchannelAuthentication(let requestID):
+            items = [
+                ("grant_type", GrantType.backchannelAuthentication.rawValue), ("auth_req_id", requestID.exposed),
+            ]
+        case .clientCredentials(let scopes):
+            return [("grant_type", "client_credentials"), ("scope", scopes.joined(separator: " "))]
+        // Its form has the assertion alone.
+        case .assertion: return []
+        }
+        if let correlationID { items.append(("correlation_id", correlationID.text)) }
+        if case .authorizationCode(_, _, let verifier?) = self {
+            items.append(("code_verifier", verifier.secret.exposed))
+        }
+        return items
+    }
+}
+
+extension RelyingParty {
+    /// Whether the response to a code, or to what stands in for it, has an ID token.
+    func idTokenPresence(at provider: ProviderMetadata) -> TokenResponse.IDTokenPresence {
+        guard provider.hasIDTokens else { return .ignored }
+        return configuration.requiresIDTokens ? .required : .optional
+    }
+
+    /// Sends a token request, once. `send` is in `RelyingParty+DPoP.swift`, also for requests without a proof.
+    /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
+    func post(
+        _ grant: TokenGrant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,
+        _ correlationID: CorrelationID, idToken presence: TokenResponse.IDTokenPresence
+    ) async throws(OIDCError) -> TokenResponse {
+        let key = key ?? newDPoPKey(at: provider)
+        let clientTLS = clientTLS(of: client, at: provider)
+        try check(client, at: provider, for: provider.tokenEndpoint)
+        let endpoint = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
+            try provider.check(client.authentication)
+            return try provider.tokenEndpoint(presenting: clientTLS)
+        }
+        var tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
+            () throws(OIDCError) in
+            if case .assertion(let subject, let scopes) = grant {
+                let assertion = try client.assertion(
+                    about: subject, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: clock.now())
+                return try request(
+                    [("grant_type", GrantType.jwtBearer.rawValue), ("assertion", assertion.exposed)],
+                    authenticating: nil, to: endpoint, presenting: clientTLS, .token, of: provider, correlationID)
+            }
+            return try request(
+                grant.items(usesNetworkDiscovery ? correlationID : nil), authenticating: client, to: endpoint,
+                presenting: clientTLS, .token, of: provider, correlationID)
+        } read: { (response) throws(OIDCError) in
+            do throws(OIDCError) {
+                return try TokenResponse(
+                    response, limits: configuration.limits, idToken: presence,
+                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required)
+            } catch {
+                throw client.explained(error)
+            }
+        }
+        guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
+        do throws(OIDCError) {
+            tokens.idToken = try client.signedToken(in: idToken, rules: configuration.idTokenRules)
+            return tokens
+        } catch {
+            throw error.at(.init(to: provider.tokenEndpoint))
+        }
+    }
+
+    /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.
+    /// - Parameter endpoint: Names the request in the error.
+    func demand<Value>(
+        of provider: ProviderMetadata, for endpoint: EndpointURL, _ body: () throws(OIDCError) -> Value
+    ) throws(OIDCError) -> Value {
+        do throws(OIDCError) {
+            return try body()
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: endpoint))
+        }
+    }
+
+    /// What requests of a client present at a provider (RFC 8705); nil for nothing.
+    func clientTLS(of client: ClientCredentials?, at provider: ProviderMetadata) -> ClientTLS? {
+        client?.clientTLS(at: provider, configuration.extensions.mutualTLS)
+    }
+
+    /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
+    /// - Parameter endpoint: Names the request in the error.
+    func check(
+        _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
+    ) throws(OIDCError) {
+        try demand(of: provider, for: endpoint) { () throws(OIDCError) in
+            try client.checkClientTLS(at: provider, configuration.extensions.mutualTLS)
+        }
+    }
+}
+
+/// A successful response of the token endpoint (RFC 6749 section 5.1, OpenID Connect Core section 3.1.3.3).
+public struct TokenResponse: Sendable, Hashable {
+    /// The access token, of type Bearer or DPoP.
+    public let accessToken: Secret
+    /// The key that the access token is bound to (RFC 9449 section 5); nil for a Bearer token.
+    public let accessTokenKey: DPoPKey?
+    /// The key of the request's proof, which the refresh token may be bound to; nil if the request had none.
+    public let proofKey: DPoPKey?
+    /// A signed JWT in compact form. Nil from a provider without ID tokens; a response to a refresh may have none.
+    public internal(set) var idToken: Secret?
+    /// The refresh token, if the provider issued one.
+    public let refreshToken: Secret?
+    /// Seconds until the access token expires, if the provider says so.
+    public let expiresIn: Int64?
+    /// The granted scopes, if the provider names them.
+    public let scope: String?
+}
+
+extension TokenResponse {
+    /// Whether a response has an ID token.
+    enum IDTokenPresence {
+        /// The response to a code (OpenID Connect Core section 3.1.3.3).
+        case required
+        /// The response to a refresh token (OpenID Connect Core section 12.2).
+        case optional
+        /// The response of a provider without ID tokens. One that it sends nevertheless is not read.
+        case ignored
+    }
+
+    /// Reads the token endpoint's response.
+    ///
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` if the response is an error of
+    ///   RFC 6749 section 5.2; ``OIDCError/Code/unusableResponse`` if it is neither that nor what section 5.1 and
+    ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
+    ///
+    /// - Parameters:
+    ///   - presence: Whether the response has an ID token.
+    ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many OAuth 2.0 providers
+    ///     leave it out.
+    ///   - proofKey: The key of the request's proof; nil if it had none. Then the token type DPoP is refused.
+    ///   - mustBeBound: Whether a Bearer token is refused.
+    init(
+        _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
+        mayLackType: Bool = false, proofKey: DPoPKey? = nil, mustBeBound: Bool = false
+    ) throws(OIDCError) {
+        guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
+            throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
+        }
+        guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
+        // RFC 6749 section 3.1: an empty parameter counts as omitted.
+        if let error = object["error"], !error.isNull, error != .string("") {
+            guard Self.tokens.allSatisfy({ object[$0] == nil }) else {
+                throw OIDCError(
+                    .unusableResponse, carrierError: error.string, codeMayBeSpent: true,
+                    reason: "The token endpoint's response has both an error and tokens.")
+            }
+            throw Self.refusal(object, status: 400)
+        }
+        // The characters that a Bearer header can carry (RFC 6750 section 2.1), and any other visible ones.
+        guard let accessToken = object["access_token"]?.string, accessToken.isVisibleASCII() else {
+            throw .unusable("The token endpoint's response has no access_token of visible ASCII characters.")
+        }
+        accessTokenKey = try Self.isBound(object["token_type"], mayLackType, proofKey, mustBeBound) ? proofKey : nil
+        self.proofKey = proofKey
+        self.accessToken = Secret(accessToken)
+        idToken =
+            switch presence {
+            case .required: try Self.idToken(object)
+            case .optional:
+                object["id_token"].map { $0.isNull || $0 == .string("") } ?? true
+                    ? nil : try Self.idToken(object)
+            case .ignored: nil
+            }
+        expiresIn = try ProviderResponse.seconds(
+            object["expires_in"],
+            otherwise: .unusable("The token endpoint's response has an expires_in that is not a number of seconds."))
+        refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
+        scope = object["scope"]?.string
+    }
+
+    private static let tokens = ["access_token", "id_token", "refresh_token"]
+
+    /// Whether the token type is DPoP. RFC 6749 section 5.1: it is required, and compared without regard to case.
+    private static func isBound(
+        _ type: JSONValue?, _ mayLackType: Bool, _ proofKey: DPoPKey?, _ mustBeBound: Bool
+    ) throws(OIDCError) -> Bool {
+        switch type?.string?.lowercased() {
+        case "dpop" where proofKey != nil: return true
+        case "bearer" where !mustBeBound: return false
+        case nil where type == nil && mayLackType && !mustBeBound: return false
+        default:
+            throw .unusable(
+                "The token endpoint's response has a token_type other than \(mustBeBound ? "DPoP" : "Bearer").")
+        }
+    }
+
+    private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
+        guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
+            throw .idTokenMissing
+        }
+        return Secret(idToken)
+    }
+
+    private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
+        ProviderResponse.refusal(object, status: status, by: "token endpoint", of: "grant", codeMayBeSpent: true)
+            ?? OIDCError(
+                .unusableResponse, carrierError: object["error"]?.string, codeMayBeSpent: true,
+                reason: "The token endpoint responded with neither tokens nor an error of RFC 6749 section 5.2.")
+    }
+}
+
+extension OIDCError {
+    /// A provider with ID tokens responded without one.
+    package static let idTokenMissing = unusable("The token endpoint's response has no id_token.")
+}
+
+/// A grant type of the token endpoint, as a provider lists it in `grant_types_supported` (RFC 8414 section 2).
+public enum GrantType: String, Sendable, Hashable, CaseIterable {
+    /// RFC 6749 section 4.1.
+    case authorizationCode = "authorization_code"
+    /// RFC 6749 section 4.4.
+    case clientCredentials = "client_credentials"
+    /// RFC 6749 section 6.
+    case refreshToken = "refresh_token"
+    /// RFC 7523 section 2.1.
+    case jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    /// CIBA Core section 10.1.
+    case backchannelAuthentication = "urn:openid:params:grant-type:ciba"
+}
+
+/// A PKCE code verifier (RFC 7636 section 4.1): 43 to 128 unreserved characters.
+public struct CodeVerifier: Sendable, Hashable {
+    /// The text. Only the token endpoint may receive it.
+    public let secret: Secret
+
+    /// A verifier, or nil if the text has another length or other characters.
+    public init?(_ text: String) {
+        guard Self.isValid(text) else { return nil }
+        secret = Secret(text)
+    }
+
+    private init(_ secret: Secret) { self.secret = secret }
+
+    /// A new verifier of 256 random bits: 43 characters.
+    public static func random(from source: RandomSource) -> CodeVerifier {
+        CodeVerifier(Secret(source.token(bytes: 32)))
+    }
+
+    /// Whether a text has the length and the characters of a verifier (RFC 7636 section 4.1).
+    public static func isValid(_ text: String) -> Bool {
+        guard (43...128).contains(text.utf8.count) else { return false }
+        return text.withBytes { $0.allSatisfy { PercentEncoding.isUnreserved($0) } }
+    }
+
+    /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.
+    public var challenge: String { Base64URL.encode(secret.sha256) }
+}
+
+extension Secret {
+    /// The SHA-256 of the text, 32 bytes.
+    var sha256: [UInt8] { Array(SHA256.hash(data: Array(exposed.utf8))) }
+}
