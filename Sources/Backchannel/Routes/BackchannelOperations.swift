@@ -76,7 +76,7 @@ extension BackchannelFeature {
         APIOperation(
             .delete, handlePath, "cancelAsyncSignIn", .backchannelAuthentication, .key, "Cancel it",
             "Later notifications of the carrier change nothing.", parameters: [handle], responses: [.done],
-            refusals: [unknown, cancelled]),
+            refusals: [unknown, APIRefusal(SignInError.backchannelCompleted, as: "completed")]),
         APIOperation(
             .post, "/auth/zenkey-async-signin/notification", "notifyAsyncSignIn", .backchannelAuthentication,
             .notification,
