@@ -32,6 +32,9 @@ package protocol APIFeature: Sendable {
     /// Sends browsers to providers, and takes them back.
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
 
+    /// What redirects are for, besides sign-ins.
+    func sessionErrand(of api: LatchkeyAPI) -> SessionErrand?
+
     /// Registers the users of this server's pages.
     var pageRegistration: (any PageRegistration)? { get }
 

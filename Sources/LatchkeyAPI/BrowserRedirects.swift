@@ -18,6 +18,13 @@ package protocol BrowserRedirects: Sendable {
         fallback: ((ClientID?, ClientType) -> String?)?
     ) async throws -> Response
 
+    /// A page with a session sends its browser to a provider for ``SessionErrand``. The fields of its request are those
+    /// of a start.
+    /// - Parameter check: Called with the start when it has been read. Throws if it is not allowed.
+    func startErrand(
+        _ request: Request, of caller: SignedInCaller, _ check: (RedirectStart) throws(SignInError) -> Void
+    ) async throws -> Response
+
     /// Adds a path to which providers may send browsers back.
     func addCallback(_ path: String, to router: inout Router)
 
@@ -29,4 +36,29 @@ package protocol BrowserRedirects: Sendable {
         task id: Secret, _ start: RedirectStart, at target: SignInTarget, for client: SignInConfiguration.Client,
         _ correlationID: CorrelationID
     ) async throws(SignInError) -> (url: String, withinSeconds: Int64)
+}
+
+/// What browsers with a session are sent to providers for, in place of a sign-in. One feature has it.
+package struct SessionErrand: Sendable {
+    /// Its name in logs, and the `action` that the frontend is told.
+    package let kind: SignInReport.Kind
+    package let flow: FailedOperation.Flow
+    /// What a popup's last page says after a success.
+    package let success: String
+    /// Uses the code that a browser brought back.
+    /// - Parameters:
+    ///   - token: Of the browser's session, if it has one.
+    ///   - id: The id of the session that began; no other one may get anything.
+    package let finish:
+        @Sendable (_ request: SignInRequest, _ token: Secret?, _ id: String) async throws(SignInError) -> Void
+
+    package init(
+        kind: SignInReport.Kind, flow: FailedOperation.Flow, success: String,
+        finish: @escaping @Sendable (SignInRequest, Secret?, String) async throws(SignInError) -> Void
+    ) {
+        self.kind = kind
+        self.flow = flow
+        self.success = success
+        self.finish = finish
+    }
 }

@@ -75,6 +75,9 @@ package final class LatchkeyAPI: Sendable {
     /// Nil if no feature sends browsers to providers.
     package var redirects: (any BrowserRedirects)? { features.lazy.compactMap { $0.redirects(of: self) }.first }
 
+    /// Nil if redirects are for sign-ins alone.
+    package var sessionErrand: SessionErrand? { features.lazy.compactMap { $0.sessionErrand(of: self) }.first }
+
     var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 
     /// As ``immediateHandler(with:observedBy:)``, for those who wait anyway.

@@ -23,14 +23,14 @@ struct PendingRedirect: Sendable {
     var subnet: IPAddress?
 
     /// The end of this sign-in, which the browser cannot bring a second time.
-    /// - Parameter group: Of the provider, if it is one.
-    func end(_ result: RedirectEnd.Result, at group: (any ServerGroup)?) -> RedirectEnd {
+    /// - Parameter purpose: The query parameters that tell the frontend what the browser was sent away for.
+    func end(_ result: RedirectEnd.Result, _ purpose: [(name: String, value: String)]) -> RedirectEnd {
         var result = result
         if case .failed(let error) = result { result = .failed(error.withoutRetry()) }
         return RedirectEnd(
             clientType: start.clientType, redirectURI: start.redirectURI,
             trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
-            purpose: purpose(at: group), result: result)
+            purpose: purpose, result: result)
     }
 
     /// The sign-in with the code that the browser brought.
@@ -45,21 +45,10 @@ struct PendingRedirect: Sendable {
     }
 
     /// The log line of a sign-in that ends before there is a code to redeem.
-    func log(_ times: StepTimes, in environment: Environment) -> SignInLog {
+    func log(_ kind: SignInReport.Kind, _ times: StepTimes, in environment: Environment) -> SignInLog {
         var network: MCCMNC?
         if case .authorization(let asked, _, _) = leg { network = asked }
-        var kind = SignInReport.Kind.signIn
-        if case .link = start.purpose { kind = .link }
         return SignInLog(kind, at: start.provider, for: clientID, network, correlationID, times, in: environment)
-    }
-
-    /// The query parameters that tell the frontend what the browser was sent away for.
-    private func purpose(at group: (any ServerGroup)?) -> [(name: String, value: String)] {
-        switch start.purpose {
-        case .signIn: [("action", "login")]
-        case .link: [("action", "link")]
-        case .task(let id): group?.parameters(ofTask: id) ?? []
-        }
     }
 }
 
@@ -96,7 +85,7 @@ extension PendingRedirect {
         writer.add(isAtCarrierChoice ? demand.loginHint : nil)
         writer.add(start.codeChallenge)
         writer.add(start.trackingID)
-        if case .link(let session) = start.purpose { writer.add(session) } else { writer.add(nil) }
+        if case .errand(let session) = start.purpose { writer.add(session) } else { writer.add(nil) }
         writer.add(start.sessionIDIsSession ? "1" : nil)
         // Left out where there is none, so that an earlier instance reads all other sign-ins. One with a requirement
         // that it does not know is unknown to it.
@@ -133,7 +122,7 @@ extension PendingRedirect {
         start.demand.loginHint = reader.text()
         start.codeChallenge = reader.text()
         start.trackingID = reader.text()
-        if let session = reader.text() { start.purpose = .link(session: session) }
+        if let session = reader.text() { start.purpose = .errand(session: session) }
         start.sessionIDIsSession = reader.text() != nil
         var dpopKey: DPoPKey?
         if !reader.isAtEnd {

@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -58,9 +59,10 @@ extension RedirectSignIn {
         do throws(SignInError) {
             switch pending.start.purpose {
             case .task(let id): return await finish(task: id, pending, .success(request))
-            case .link(let id):
-                try await useCases.linkIdentity.finish(request, holding: session, ofID: id)
-                return .finished(end(of: pending, .linked))
+            case .errand(let id):
+                guard let errand else { throw .internalFault }
+                try await errand.finish(request, session, id)
+                return .finished(end(of: pending, .errandDone(errand.success)))
             case .signIn: return .finished(end(of: pending, try await signIn(request, pending)))
             }
         } catch {
@@ -69,7 +71,14 @@ extension RedirectSignIn {
     }
 
     private func end(of pending: PendingRedirect, _ result: RedirectEnd.Result) -> RedirectEnd {
-        pending.end(result, at: environment.providers.group(of: pending.start.provider))
+        let purpose: [(name: String, value: String)]
+        switch pending.start.purpose {
+        case .signIn: purpose = [("action", "login")]
+        case .errand: purpose = [("action", errand?.kind.event ?? "")]
+        case .task(let id):
+            purpose = environment.providers.group(of: pending.start.provider)?.parameters(ofTask: id) ?? []
+        }
+        return pending.end(result, purpose)
     }
 
     /// Sends the browser of a task to the frontend, with what the group says.
@@ -118,7 +127,9 @@ extension RedirectSignIn {
             let group = environment.providers.group(of: pending.start.provider)
             group?.log(error, ofTask: pending.correlationID, in: environment)
         } else {
-            var log = pending.log(times, in: environment)
+            var kind = SignInReport.Kind.signIn
+            if let errand, case .errand = pending.start.purpose { kind = errand.kind }
+            var log = pending.log(kind, times, in: environment)
             log.write(error.at(origin(of: pending)))
         }
         return .finished(end(of: pending, .failed(error)))

@@ -15,9 +15,6 @@ extension SignInError {
         "is not one of the client's redirect_uris for web pages. Send a registered one, or none."
     ).telling(.misconfigured)
 
-    static let linkNeedsBrowser = invalidRequest(
-        "client_type must be web or popup: only the browser that has the session can add an identity.")
-
     static let redirectUnknown = invalidRequest(
         "state is unknown, was used, or is older than ten minutes. Start a new sign-in."
     ).telling(.over)

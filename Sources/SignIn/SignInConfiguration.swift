@@ -161,8 +161,6 @@ public struct SignInConfiguration: Sendable {
         public var refreshGrace: Int64 = 30
         /// An issued nonce.
         public var issuedNonce: Int64 = 600
-        /// The maximum age of the sign-in of a user who links an identity.
-        public var signInToLink: Int64 = 900
         /// How long the identical sign-in may be repeated.
         public var retryWindow: Int64 = 60
 

@@ -15,7 +15,6 @@ package struct UseCases: Sendable {
     package let refresh: Refresh
     package let signingKeys: SigningKeys
     package let readiness: Readiness
-    package let linkIdentity: LinkIdentity
     package let oneTimeStore: EncryptedOneTimeStore
     package let apiKeys: StoredAPIKeys
     package let vault: TokenVault
@@ -59,9 +58,6 @@ package struct UseCases: Sendable {
         signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
-        linkIdentity = LinkIdentity(
-            environment: environment, signIn: signIn, store: store,
-            maximumAge: configuration.lifetimes.signInToLink)
     }
 }
 

@@ -48,6 +48,7 @@ struct StatusRoutes: APIFeature {
 
     func describe(in json: inout JSONObjectWriter) {}
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
+    func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
 
     var connectedOrigins: [String] { [] }
 

@@ -14,7 +14,7 @@ struct PendingRedirectTests {
         var start = RedirectStart(
             provider: ProviderReference(provider: "acme"), clientType: .web, redirectURI: "https://a.example/",
             callbackURL: "https://b.example/")
-        start.purpose = .link(session: "s")
+        start.purpose = .errand(session: "s")
         var pending = PendingRedirect(
             start: start, clientID: try #require(ClientID("client-1")), correlationID: .random(from: .system),
             browserHash: nil)

@@ -115,5 +115,5 @@ package struct OpenAPIDocument: Sendable {
 extension APIOperation {
     /// The operations without those of features.
     static let ofCore: [APIOperation] =
-        ofSignIn + ofSessions + ofAccount + ofLinking + ofPublishedKeys + ofOperation
+        ofSignIn + ofSessions + ofAccount + ofPublishedKeys + ofOperation
 }

@@ -29,9 +29,6 @@ extension LatchkeyAPI {
         router.get("/users/me", signedIn(immediate: { api, _, caller in .value(api.showUser(caller)) }))
         router.patch("/users/me", changing { try await $0.editUser($1, $2) })
         router.delete("/users/me", changing { try await $0.eraseUser($1, $2) })
-        router.get("/users/me/identities", signedIn { api, _, caller in try await api.listIdentities(caller) })
-        router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
-        router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1, $2) })
     }
 
     private func addSessionRoutes(to router: inout Router) {

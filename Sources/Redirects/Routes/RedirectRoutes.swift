@@ -4,6 +4,7 @@ import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
+import StorageModel
 
 /// The routes of sign-ins by redirects (docs/web-frontends.md).
 struct RedirectRoutes: BrowserRedirects {
@@ -24,8 +25,6 @@ struct RedirectRoutes: BrowserRedirects {
         router.post(RedirectsFeature.startPath, api.admitting(.entering) { try await startForApp($1, $2) })
         router.get(RedirectsFeature.initiationPath, api.starting { try await initiateLogin($1) })
         router.post(RedirectsFeature.initiationPath, api.paged { try await initiateLoginByForm($1) })
-        let link = api.changing { try await startLink($1, $2) }
-        router.post("/auth/{provider}/link", api.paged { try await link($1).run() })
         addCallback("/auth/{provider}/callback", to: &router)
         addCallback("/auth/{provider}/{client_type}/callback", to: &router)
         router.post("/auth/session", api.admitting(.enteringOrPage) { try await takeSession($1, $2) })
@@ -109,14 +108,15 @@ struct RedirectRoutes: BrowserRedirects {
             initiatedBy: initiation, callbackURL: "\(try api.publicURL())/auth/\(initiation.provider)/callback")
     }
 
-    /// Only by `POST`, so that a session cookie alone begins nothing; only this browser's session can finish it.
-    private func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
+    func startErrand(
+        _ request: Request, of caller: SignedInCaller, _ check: (RedirectStart) throws(SignInError) -> Void
+    ) async throws -> Response {
         var start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try api.publicURL())
         start.caller = api.terms(of: request, caller.admission)
-        let step = try await redirectSignIn.startLink(
-            start, for: caller.holder, browser: api.cookies.browser(of: request))
-        return respond(step, to: request)
+        try check(start)
+        start.purpose = .errand(session: caller.holder.session.id)
+        return respond(
+            try await redirectSignIn.start(start, browser: api.cookies.browser(of: request)), to: request)
     }
 
     /// A redirect, or its location as JSON for scripts that ask for it.
@@ -191,7 +191,7 @@ struct RedirectRoutes: BrowserRedirects {
             {
                 response.headers.append(try await registration.cookie(for: offer, endingAt: location, api))
             }
-        case .handedOver, .linked, .taskEnded, .failed: break
+        case .handedOver, .errandDone, .taskEnded, .failed: break
         }
         return response
     }
@@ -258,7 +258,4 @@ extension APIError {
 
     fileprivate static let startNeedsBrowser = APIError.malformed(
         "client_type must be ios or android to post a start. A browser begins at the same address by GET.")
-
-    fileprivate static let linkNeedsCookie = APIError.malformed(
-        "This call is for browsers with a session cookie. An app posts its code to /users/me/identities.")
 }

@@ -126,11 +126,11 @@ package struct SignInWithCode: UseCase {
 }
 
 extension SignInWithCode {
-    /// Redeems a code without signing anyone in, for a user who adds an identity.
+    /// Redeems a code without signing anyone in, for a feature's use case of a signed-in user.
     /// - Parameter session: The id of the user's session. A retry in another session is another request.
-    func verify(_ run: SignInRun, linkedTo session: String) async throws(SignInError) -> VerifiedSignIn {
+    package func verify(_ run: SignInRun, ofSession session: String) async throws(SignInError) -> VerifiedSignIn {
         let outcome: Idempotency.Outcome
-        switch try await idempotency.begin(run, linkedTo: session) {
+        switch try await idempotency.begin(run, ofSession: session) {
         case .replay(let earlier, _): outcome = earlier
         case .proceed(var turn):
             do throws(SignInError) {
@@ -140,7 +140,7 @@ extension SignInWithCode {
                 (outcome, _) = try await idempotency.finish(turn, error, of: run)
             }
         }
-        // A link never ends with a session: its idempotency key differs from a sign-in's.
+        // It never ends with a session: its idempotency key differs from a sign-in's.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
         if let use = verified.tokenUse { try await oneTimeStore.spend(use) }
         return verified

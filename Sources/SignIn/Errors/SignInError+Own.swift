@@ -74,13 +74,6 @@ extension SignInError {
     package static let noSuchSession = SignInError(
         .notFound, .invalidRequest, "The user has no session of this id. List the sessions to get their ids.")
 
-    package static let noSuchIdentity = SignInError(
-        .notFound, .invalidRequest, "The user has no identity of this id. List the identities to get their ids.")
-
-    package static let lastIdentity = SignInError(
-        .lastIdentity, .invalidRequest,
-        "This is the user's last identity, needed to sign in. To remove the account, erase the user instead.")
-
     /// One text for every cause, so that guesses learn nothing.
     package static let refreshTokenInvalid = SignInError(
         .invalidGrant, .requestDenied,

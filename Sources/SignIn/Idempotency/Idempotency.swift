@@ -4,7 +4,7 @@ import StorageModel
 /// Makes a code that is sent again cost no second token request: an app that lost the response repeats the same
 /// request, and its code is spent by then.
 ///
-/// ``begin(_:linkedTo:_:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the
+/// ``begin(_:ofSession:)`` says whether to redeem the code or to repeat an earlier outcome; `finish` records the
 /// outcome. What this process did is in memory; what it did before a restart, it reads from the store at its first
 /// sign-in. What another instance did is looked up in the store. All is forgotten after the retry window
 /// (``SignInConfiguration/Lifetimes/retryWindow``).
@@ -26,7 +26,7 @@ struct Idempotency: Sendable {
         fileprivate let window: Int64
         /// Whether a retry gets the outcome: only the app that began the sign-in has the code verifier.
         fileprivate let isRepeatable: Bool
-        /// Whether the store records the outcome, too. A link leaves no session to find there.
+        /// Whether the store records the outcome, too. A code for a signed-in user leaves no session to find there.
         fileprivate let isStored: Bool
         fileprivate var isReplay = false
         /// Whether an earlier run had no such user. Its user may have registered and signed out since.
@@ -69,14 +69,14 @@ struct Idempotency: Sendable {
     }
 
     /// Starts a run, after any run of the same request that is under way.
-    /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
+    /// - Parameter session: The session whose user the code is for; nil for a sign-in.
     /// - Throws: The error of the earlier run; `invalid_grant` if a session of the user was ended since, or after too
     ///   many retries; `temporarily_unavailable`, and then nothing was posted.
-    func begin(_ run: SignInRun, linkedTo session: String? = nil) async throws(SignInError) -> Start {
+    func begin(_ run: SignInRun, ofSession session: String? = nil) async throws(SignInError) -> Start {
         if !hasRead.isSet { try await readEarlier(run) }
         let isRepeatable = run.request.codeVerifier != nil
         var turn = Turn(
-            key: IdempotencyKey(run.request, linkedTo: session), window: window, isRepeatable: isRepeatable,
+            key: IdempotencyKey(run.request, ofSession: session), window: window, isRepeatable: isRepeatable,
             isStored: session == nil && isRepeatable)
         switch await table.begin(turn.key, at: clock.now()) {
         case .lead(let nonceTakenAt):

@@ -232,9 +232,9 @@ package struct IdempotencyKey: Sendable, Hashable {
         }
     }
 
-    /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
-    package init(_ request: SignInRequest, linkedTo session: String? = nil) {
-        let fields = Fields(request, linkedTo: session)
+    /// - Parameter session: The session whose user the code is for; nil for a sign-in.
+    package init(_ request: SignInRequest, ofSession session: String? = nil) {
+        let fields = Fields(request, ofSession: session)
         (high, low) = SHA256.hash(data: fields.bytes).withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         }
@@ -245,7 +245,7 @@ package struct IdempotencyKey: Sendable, Hashable {
 private struct Fields {
     private(set) var bytes: [UInt8] = []
 
-    init(_ request: SignInRequest, linkedTo session: String?) {
+    init(_ request: SignInRequest, ofSession session: String?) {
         bytes.reserveCapacity(768)
         add(session)
         add(request.provider.text)

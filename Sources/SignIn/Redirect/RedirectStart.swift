@@ -39,8 +39,8 @@ package struct RedirectStart: Sendable {
 
     package enum Purpose: Sendable, Hashable {
         case signIn
-        /// To add an identity to the user of the session of this id.
-        case link(session: String)
+        /// For a feature's errand of the session of this id, which alone can end it.
+        case errand(session: String)
         /// For a task of the provider's group.
         case task(id: Secret)
     }

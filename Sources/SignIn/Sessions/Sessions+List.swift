@@ -107,36 +107,6 @@ extension Sessions {
         guard let user else { throw .sessionUnknown }
         return user
     }
-
-    /// The user's identities, the oldest first.
-    /// - Throws: `temporarily_unavailable`.
-    package func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
-        try await mappingStoreErrors(await store.identities(of: holder.user.id))
-    }
-
-    /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
-    /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `invalid_token` if the
-    ///   session was revoked meanwhile; `temporarily_unavailable`.
-    package func unlink(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
-        guard id.utf8.count <= 64 else { throw .noSuchIdentity }
-        let (user, now) = (holder.user.id, clock.now())
-        defer { forget(user) }
-        let removal = try await mappingStoreErrors(
-            await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
-                AuditEvent(
-                    at: now, .identityUnlinked, user: user, by: .user, requestID: requestID,
-                    details: AuditDetails { json in
-                        json.add("identity", identity.fingerprint)
-                        json.add("issuer", identity.issuer)
-                    })
-            })
-        switch removal {
-        case .removed: return
-        case .isLast: throw .lastIdentity
-        case .unknown: throw .noSuchIdentity
-        case .unknownSession: throw .sessionUnknown
-        }
-    }
 }
 
 /// Collects when sessions were last seen until they are stored, so that a signed-in app's request writes nothing

@@ -108,7 +108,7 @@ package struct Sessions: Sendable {
 
     /// One of the user's sessions has ended: the other sessions are read again, and no retry of an earlier sign-in
     /// starts another session, because a retry may come from the client that the user signed out.
-    func forget(_ user: UserID) {
+    package func forget(_ user: UserID) {
         cache.remove(user)
         idempotency.endRetries(of: user)
     }

@@ -166,6 +166,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
             .map { "\(folder)/\($0)" } + [
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
+                "Sources/Linking/LinkingOperations.swift",
                 "Sources/PhoneVerification/Routes/PhoneVerificationOperations.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
@@ -236,8 +237,8 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "PhoneVerification/Routes",
-            "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking",
+            "PhoneVerification/Routes", "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(
