@@ -40,8 +40,10 @@ struct PendingRedirect: Sendable {
     ) throws(SignInError) -> SignInRequest {
         guard case .authorization(_, let nonce, let codeVerifier) = leg else { throw .internalFault }
         return SignInRequest(
-            start, clientID: clientID, code: code, network: network, codeVerifier: codeVerifier, dpopKey: dpopKey,
-            nonce: nonce, correlationID: correlationID, device: device)
+            provider: start.provider, clientID: clientID, code: code, network: network, redirectURI: start.callbackURL,
+            codeVerifier: codeVerifier, dpopKey: dpopKey, nonce: nonce, demand: start.demand,
+            correlationID: correlationID, isRedirectFlow: true, device: device,
+            registrationChallenge: start.codeChallenge)
     }
 
     /// The log line of a sign-in that ends before there is a code to redeem.

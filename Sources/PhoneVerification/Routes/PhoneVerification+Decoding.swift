@@ -59,8 +59,8 @@ extension SignInRequest {
         let clientID = reader.clientID(at: target.server)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
         self.init(
-            token: token, provider: target.reference, clientID: clientID, correlationID: correlationID,
-            sentNames: reader.sentNames, caller: caller, device: device)
+            provider: target.reference, clientID: clientID, code: token, standsInForCode: true,
+            correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
 }
 

@@ -38,7 +38,11 @@ struct RedirectRoutes: BrowserRedirects {
 
     private func listProviders() -> Response {
         let base = api.baseURL.url ?? ""
-        let providers = api.useCases.providers.all.filter { !$0.usesBackchannelOnly }
+        // At one for backchannel authentication alone, no client has a redirect URI to which a browser could come back.
+        let providers = api.useCases.providers.all.filter { provider in
+            provider.openID?.backchannelTokenDelivery.mode == nil
+                || !provider.allClients.allSatisfy(\.redirectURIs.isEmpty)
+        }
         return .json(.ok, capacity: 160 * (providers.count + 1)) { json in
             json.add("providers", objects: providers) { provider, json in
                 json.add("id", provider.name)

@@ -3,7 +3,7 @@ package import StorageModel
 
 /// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
 /// the nonce it belongs to.
-package struct NonceIssuer: UseCase {
+package struct NonceIssuer: Sendable {
     let environment: Environment
     /// In seconds.
     let lifetime: Int64
@@ -22,14 +22,14 @@ package struct NonceIssuer: UseCase {
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators;
     ///   `unauthorized_client`; `temporarily_unavailable`.
     package func issue(provider: String, for caller: CallerTerms) async throws(SignInError) -> Issued {
-        let target = try providers.find(withoutOperators: provider)
+        let target = try environment.providers.find(withoutOperators: provider)
         try caller.check(mayUseOneOf: target.server.clients.values)
-        let nonce = random.token()
+        let nonce = environment.random.token()
         let record = OneTimeRecord(
             handle: TokenHash(sha256Of: nonce), purpose: Self.purpose(provider), content: [],
-            expiresAt: clock.now().advanced(bySeconds: lifetime))
+            expiresAt: environment.clock.now().advanced(bySeconds: lifetime))
         _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: []))
-        return Issued(nonce: Secret(nonce), state: Secret(random.token(bytes: 16)), expiresIn: lifetime)
+        return Issued(nonce: Secret(nonce), state: Secret(environment.random.token(bytes: 16)), expiresIn: lifetime)
     }
 
     /// The text is stored, and other versions of the server read it: it never changes.

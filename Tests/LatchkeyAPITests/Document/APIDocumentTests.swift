@@ -237,8 +237,8 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking",
-            "PhoneVerification/Routes", "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking", "PhoneVerification/Routes",
+            "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(
