@@ -251,7 +251,7 @@ package final class LatchkeyAPI: Sendable {
     }
 }
 
-/// All routes and their handlers. The wrapper around a handler is its access rule (`LatchkeyAPI+Admission.swift`); a
+/// All routes and their handlers. The wrapper around a handler is its access rule (`Admission.swift`); a
 /// route without one is open, or authenticates callers itself.
 extension LatchkeyAPI {
     func makeRouter() -> Router {

@@ -30,7 +30,7 @@ package struct LinkingFeature: Feature {
 
     package init(_ settings: LinkingSettings = LinkingSettings()) { self.settings = settings }
 
-    private func identities(of api: LatchkeyAPI) -> UserIdentities {
+    func identities(of api: LatchkeyAPI) -> UserIdentities {
         UserIdentities(useCases: api.useCases, maximumAge: settings.maximumAge)
     }
 

@@ -170,6 +170,12 @@ public struct SignInConfiguration: Sendable {
             return clientTLS
         }
 
+        /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none is
+        /// registered. This server sends no browser there.
+        package func mayHaveNamed(_ redirectURI: String) -> Bool {
+            rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
+        }
+
         /// A client that authenticates with HTTP Basic (`client_secret_basic`).
         public init(id: ClientID, secret: Secret) {
             self.init(id: id, authentication: .clientSecretBasic(secret))

@@ -364,3 +364,50 @@ extension IdentityStore {
         return statuses.first ?? .unknown
     }
 }
+
+/// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
+/// the nonce it belongs to.
+package struct NonceIssuer: Sendable {
+    let environment: Environment
+    /// In seconds.
+    let lifetime: Int64
+    let store: any OneTimeRecordStore
+
+    /// What an app puts into its authorization request.
+    package struct Issued: Sendable {
+        package let nonce: Secret
+        /// For the app to compare with the authorization response; this server does not keep it.
+        package let state: Secret
+        /// Seconds until the nonce expires.
+        package let expiresIn: Int64
+    }
+
+    /// Issues a nonce for a sign-in with a provider.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators;
+    ///   `unauthorized_client`; `temporarily_unavailable`.
+    package func issue(provider: String, for caller: CallerTerms) async throws(SignInError) -> Issued {
+        let target = try environment.providers.find(withoutOperators: provider)
+        try caller.check(mayUseOneOf: target.server.clients.values)
+        let nonce = environment.random.token()
+        let record = OneTimeRecord(
+            handle: TokenHash(sha256Of: nonce), purpose: Self.purpose(provider), content: [],
+            expiresAt: environment.clock.now().advanced(bySeconds: lifetime))
+        _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: []))
+        return Issued(nonce: Secret(nonce), state: Secret(environment.random.token(bytes: 16)), expiresIn: lifetime)
+    }
+
+    /// The text is stored, and other versions of the server read it: it never changes.
+    fileprivate static func purpose(_ provider: String) -> String { "nonce for \(provider)" }
+}
+
+extension OneTimeRecordStore {
+    /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
+    /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
+    package func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
+        guard let nonce = request.nonce else { throw .nonceMissing }
+        let hash = TokenHash(sha256Of: nonce.exposed)
+        let taken = try await mappingStoreErrors(
+            await takeOneTimeRecord(hash, purpose: NonceIssuer.purpose(request.provider.text), at: now))
+        guard taken != nil else { throw .nonceNotIssued }
+    }
+}

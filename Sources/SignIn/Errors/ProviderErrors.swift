@@ -95,18 +95,6 @@ extension SignInError {
     }
 }
 
-/// Asks a provider; its failure becomes the use case's own error.
-func mappingProviderErrors<Value>(
-    _ call: @autoclosure () async throws(OIDCError) -> Value, discoveryUI: EndpointURL? = nil,
-    codeWasPosted: Bool = false
-) async throws(SignInError) -> Value {
-    do throws(OIDCError) {
-        return try await call()
-    } catch {
-        throw SignInError(error, discoveryUI: discoveryUI, codeWasPosted: codeWasPosted)
-    }
-}
-
 /// Refusals of authorization requests.
 extension SignInError {
     /// The provider sent the browser back with an error (OpenID Connect Core section 3.1.2.6).

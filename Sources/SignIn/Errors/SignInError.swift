@@ -432,3 +432,15 @@ package func mappingStoreErrors<Value>(
         throw SignInError(error)
     }
 }
+
+/// Asks a provider; its failure becomes the use case's own error.
+func mappingProviderErrors<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value, discoveryUI: EndpointURL? = nil,
+    codeWasPosted: Bool = false
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        throw SignInError(error, discoveryUI: discoveryUI, codeWasPosted: codeWasPosted)
+    }
+}

@@ -1,6 +1,7 @@
+import Crypto
+import OpenIDConnect
 package import Primitives
 package import StorageModel
-import Synchronization
 
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
@@ -196,10 +197,7 @@ extension Sessions {
         (statistics.cacheHits, statistics.cacheMisses) = cache.looks
         return statistics
     }
-}
 
-/// Refresh tokens as proof of a session, and the end of a session by any of its tokens.
-extension Sessions {
     /// The session of a refresh token that was not exchanged yet; nil for any other.
     /// - Throws: `temporarily_unavailable`.
     package func authenticate(refreshToken: Secret) async throws(SignInError) -> SessionAndUser? {
@@ -234,167 +232,158 @@ extension Sessions {
     }
 }
 
-/// The sessions that were read or created recently, so that most requests of a signed-in app need no database.
+/// The tokens of a signed-in app, each with 240 random bits, of which the store has only the hashes.
+package struct SessionTokens: Sendable, Hashable {
+    /// 48 characters of base64url; see `SessionTokenFormat`.
+    package let token: Secret
+    /// 48 characters of base64url, and 92 after the first exchange; see `PresentedRefreshToken`.
+    package let refreshToken: Secret
+    /// Seconds until ``token`` expires.
+    package let expiresIn: Int64
+    /// Seconds until ``refreshToken`` expires.
+    package let refreshExpiresIn: Int64
+
+    package init(token: Secret, refreshToken: Secret, expiresIn: Int64, refreshExpiresIn: Int64) {
+        self.token = token
+        self.refreshToken = refreshToken
+        self.expiresIn = expiresIn
+        self.refreshExpiresIn = refreshExpiresIn
+    }
+}
+
+/// A session that is not stored yet.
+package struct IssuedSession: Sendable {
+    package let tokens: SessionTokens
+    package private(set) var record: NewSession
+
+    init(
+        clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, isAudited: Bool, now: Timestamp,
+        random: RandomSource
+    ) {
+        // One call of the random source for all three.
+        let count = SessionTokenFormat.randomBytes
+        let bytes = random.bytes(2 * count + 16)
+        let time = SessionTokenFormat.time(at: now.secondsSinceEpoch, fraction: WallClock.systemFraction())
+        let token = Base64URL.encode(time + bytes.prefix(count))
+        let refreshToken = Base64URL.encode(time + bytes.dropFirst(count).prefix(count))
+        let ends = lifetimes.ends(ofSessionMadeAt: now, at: now)
+        tokens = SessionTokens(
+            token: Secret(token), refreshToken: Secret(refreshToken),
+            expiresIn: ends.access.seconds(since: now),
+            refreshExpiresIn: ends.refresh.seconds(since: now))
+        record = NewSession(
+            id: Base64URL.encode(bytes.dropFirst(2 * count)), tokenHash: TokenHash(ofSessionToken: token),
+            refreshTokenHash: TokenHash(ofSessionToken: refreshToken), clientID: clientID, createdAt: now,
+            expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
+        record.isAudited = isAudited
+    }
+
+    /// Keeps the ID token of the sign-in with the session.
+    mutating func keep(_ hint: IDTokenHint) { record.idToken = SealedIDToken(hint, openedBy: tokens) }
+}
+
+/// The tokens that replace a refresh token: HKDF-SHA-256 (RFC 5869) of that token and a random salt.
 ///
-/// The token's hash selects one of sixteen parts, each with its own mutex, which is never held while the store is
-/// read. Concurrent misses each read the store: a read is one indexed look-up, and cheaper than making the requests
-/// wait for each other. Unknown tokens are not cached.
+/// So an exchange can be repeated although the store has only hashes of tokens: within the grace period, the successor
+/// is computed again from the presented token and the stored salt. Neither is enough alone: the store has no token, and
+/// the holder of a used token has no salt. After the grace period the salt is erased. Nothing is kept in memory, so
+/// that it works after a restart, too.
+struct SuccessorTokens {
+    let token: String
+    let refreshToken: String
+
+    /// A new salt for a rotation: a time of issue (`SessionTokenFormat`) and 32 random bytes.
+    static func salt(at now: Timestamp, _ random: RandomSource) -> [UInt8] {
+        SessionTokenFormat.time(at: now.secondsSinceEpoch, fraction: WallClock.systemFraction()) + random.bytes(32)
+    }
+
+    /// - Parameter salt: Of the rotation. One of 32 bytes is of an earlier version, whose tokens have no time.
+    init(of shown: PresentedRefreshToken, salt: [UInt8]) {
+        let time = salt.dropLast(32)
+        let count = time.isEmpty ? 32 : SessionTokenFormat.randomBytes
+        let key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(shown.text.utf8)), salt: salt,
+            info: Array("latchkey tokens after a refresh".utf8), outputByteCount: 64)
+        let bytes = key.withUnsafeBytes { Array($0) }
+        token = Base64URL.encode(time + bytes.prefix(count))
+        refreshToken = shown.family + "." + Base64URL.encode(time + bytes.suffix(count))
+    }
+
+    func tokens(expiringAt ends: (access: Timestamp, refresh: Timestamp), now: Timestamp) -> SessionTokens {
+        SessionTokens(
+            token: Secret(token), refreshToken: Secret(refreshToken),
+            expiresIn: max(0, ends.access.seconds(since: now)),
+            refreshExpiresIn: max(0, ends.refresh.seconds(since: now)))
+    }
+}
+
+/// A refresh token as an app presents it. The first one of a session is 48 characters of base64url. All later ones have
+/// the same family in front, 43 characters derived from the first token, and a dot. (`SessionTokenFormat`)
 ///
-/// A session with its user takes about 600 bytes. Memory is taken as sessions come, up to `capacity`; then the oldest
-/// ones give way. New sessions, which may never be used, take a sixteenth of it at most: a flood of sign-ins neither
-/// fills the memory nor displaces the sessions in use.
-///
-/// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the
-/// store announces it (``Sessions/storeDidChange(_:)``). A revocation by this process takes effect at once: a read
-/// under way cannot put the session back (see ``Ticket``).
-package final class SessionCache: Sendable {
-    /// How long an entry is used, in seconds.
-    package static let freshness: Int64 = 5
+/// So every refresh token identifies its session. However often a thief exchanges tokens, the server still recognises
+/// the one that the owner holds.
+struct PresentedRefreshToken {
+    let text: String
+    /// The first half of the next token.
+    let family: String
 
-    /// The state of the cache before a read of the store. What was read is cached only if nothing was removed since.
-    package struct Ticket: Sendable {
-        fileprivate let removals: UInt64
-        /// When the read began.
-        let time: Timestamp
+    /// Nil if the text cannot be a refresh token.
+    init?(_ token: Secret) {
+        text = token.exposed
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let last = parts.last, SessionTokenFormat.isLength(last.count),
+            parts.count == 1 || parts[0].count == SessionTokenFormat.untimedCharacters
+        else { return nil }
+        family = parts.count == 2 ? String(Substring(parts[0])) : Self.family(ofFirst: text)
     }
 
-    package enum Look: Sendable {
-        case hit(SessionAndUser)
-        case miss(Ticket)
+    var hashes: RefreshTokenHashes {
+        // No token has a space, so that no token has a family's hash.
+        RefreshTokenHashes(token: TokenHash(ofSessionToken: text), family: TokenHash(sha256Of: "family " + family))
     }
 
-    /// An object, so that a look-up and the cache copy one reference.
-    private final class Entry: Sendable {
-        let found: SessionAndUser
-        let generation: UInt32
-        let readAt: Timestamp
+    /// It does not reveal the token.
+    private static func family(ofFirst text: String) -> String {
+        let key = SymmetricKey(derivedFrom: text, for: "latchkey family of refresh tokens")
+        return Base64URL.encode(key.withUnsafeBytes { Array($0) })
+    }
+}
 
-        init(_ found: SessionAndUser, generation: UInt32, readAt: Timestamp) {
-            (self.found, self.generation, self.readAt) = (found, generation, readAt)
+struct SessionLifetimes: Sendable {
+    private let general: SignInConfiguration.Lifetimes
+    /// The clients with their own lifetimes.
+    private let own: [String: SignInConfiguration.Lifetimes]
+
+    init(_ lifetimes: SignInConfiguration.Lifetimes, _ providers: Providers) {
+        general = lifetimes
+        var own: [String: SignInConfiguration.Lifetimes] = [:]
+        // If two providers have a client of the same id, the first provider by name decides.
+        for client in providers.all.flatMap(\.allClients)
+        where client.rules.sessions != .init() && own[client.id.text] == nil {
+            own[client.id.text] = lifetimes.changed(by: client.rules.sessions)
         }
+        self.own = own
     }
 
-    private struct State {
-        /// By the number of bytes that they take.
-        var entries: BoundedCache<TokenHash, Entry>
-        var hits: UInt64 = 0
-        var misses: UInt64 = 0
+    func of(_ clientID: String) -> SignInConfiguration.Lifetimes {
+        own.isEmpty ? general : own[clientID] ?? general
+    }
+}
+
+extension SignInConfiguration.Lifetimes {
+    fileprivate func changed(by own: SignInConfiguration.SessionTimes) -> SignInConfiguration.Lifetimes {
+        var changed = self
+        changed.access = own.access ?? access
+        changed.refresh = own.refresh ?? refresh
+        changed.idle = own.idle ?? idle
+        changed.absolute = own.absolute ?? absolute
+        return changed
     }
 
-    private final class Part: Sendable {
-        let state: Mutex<State>
-
-        init(bytes: Int) {
-            // The lifetime includes its last second.
-            state = Mutex(State(entries: BoundedCache(capacity: bytes, lifetime: SessionCache.freshness - 1)))
-        }
-    }
-
-    private static let partCount = 16
-    private static let generationCount = 4096
-    /// Of an entry without its texts: its object, the user's attributes, and its place in the cache.
-    private static let fixedBytes = 384
-    /// Of a text besides its characters.
-    private static let textBytes = 32
-
-    private let parts: [Part]
-    /// Counts all removals. Read and written in the same order by all threads, as are the generations.
-    private let removals = Atomic<UInt64>(0)
-    /// By the user's number modulo their count: how often such a user was removed. An entry has the number that it was
-    /// put in with, and counts only while that is still the present one. Another user's removal may invalidate an entry
-    /// in vain, which costs one read.
-    private nonisolated(unsafe) let generations: UnsafeMutablePointer<Atomic<UInt32>>
-
-    /// - Parameter capacity: The most bytes of all sessions.
-    package init(capacity: Int = 64 << 20) {
-        parts = (0..<Self.partCount).map { _ in Part(bytes: capacity / Self.partCount) }
-        generations = .allocate(capacity: Self.generationCount)
-        for index in 0..<Self.generationCount { (generations + index).initialize(to: Atomic(0)) }
-    }
-
-    deinit {
-        generations.deinitialize(count: Self.generationCount)
-        generations.deallocate()
-    }
-
-    package func look(_ token: TokenHash, at now: Timestamp) -> Look {
-        let entry: Entry? = part(of: token).state.withLock { state in
-            // A clock that was set back makes every entry unusable.
-            if let entry = state.entries.value(for: token, at: now), entry.readAt <= now,
-                now < entry.found.session.expiresAt, entry.generation == generation(of: entry.found.user.id)
-            {
-                state.hits &+= 1
-                return entry
-            }
-            state.misses &+= 1
-            return nil
-        }
-        if let entry { return .hit(entry.found) }
-        return .miss(ticket(at: now))
-    }
-
-    /// The number of lookups that hit and that missed.
-    package var looks: (hits: UInt64, misses: UInt64) {
-        parts.reduce((0, 0)) { sum, part in
-            part.state.withLock { (sum.0 &+ $0.hits, sum.1 &+ $0.misses) }
-        }
-    }
-
-    /// About how many bytes all sessions take.
-    package var bytes: Int { parts.reduce(0) { sum, part in sum + part.state.withLock { $0.entries.weight } } }
-
-    /// Taken before a read of the store whose result will be cached.
-    package func ticket(at now: Timestamp) -> Ticket {
-        Ticket(removals: removals.load(ordering: .sequentiallyConsistent), time: now)
-    }
-
-    /// - Parameter isNew: Whether the session was created now, rather than used.
-    package func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket, isNew: Bool = false) {
-        let bytes = Self.bytes(of: found)
-        part(of: token).state.withLock { state in
-            // A profile that is out of the ordinary must not push out all others.
-            guard bytes <= state.entries.capacity / 4 else { return }
-            if isNew {
-                state.entries.removeExpired(at: ticket.time)
-                guard state.entries.weight < state.entries.capacity / 16 else { return }
-            }
-            // The generation first: a removal counts itself before it changes the generation, so that one that is not
-            // seen in the count makes this entry invalid.
-            let generation = generation(of: found.user.id)
-            guard removals.load(ordering: .sequentiallyConsistent) == ticket.removals else { return }
-            let entry = Entry(found, generation: generation, readAt: ticket.time)
-            state.entries.put(entry, for: token, weighing: bytes, at: ticket.time)
-        }
-    }
-
-    private static func bytes(of found: SessionAndUser) -> Int {
-        let (session, user, assertions) = (found.session, found.user, found.user.assertions)
-        let texts =
-            [session.id, session.clientID, user.publicID] + UserAttribute.allCases.map { user.profile[$0] }
-            + [assertions?.email?.issuer, assertions?.phoneNumber?.issuer, assertions?.claims]
-        return texts.reduce(fixedBytes) { $0 + ($1.map { textBytes + $0.utf8.count } ?? 0) }
-    }
-
-    /// Removes everything, since anything may have changed.
-    package func removeAll() {
-        // Before the entries: what is put in later than this sees it.
-        removals.add(1, ordering: .sequentiallyConsistent)
-        for part in parts { part.state.withLock { $0.entries.removeAll() } }
-    }
-
-    /// Removes a user and all of the user's sessions, under whatever tokens.
-    package func remove(_ user: UserID) {
-        removals.add(1, ordering: .sequentiallyConsistent)
-        generations[index(of: user)].wrappingAdd(1, ordering: .sequentiallyConsistent)
-    }
-
-    private func part(of token: TokenHash) -> Part { parts[Int(token.number >> 60)] }
-
-    private func generation(of user: UserID) -> UInt32 {
-        generations[index(of: user)].load(ordering: .sequentiallyConsistent)
-    }
-
-    private func index(of user: UserID) -> Int {
-        Int(UInt64(bitPattern: user.number) % UInt64(Self.generationCount))
+    /// When tokens issued now expire: after their own lifetime, the idle time or the absolute lifetime, whichever comes
+    /// first.
+    func ends(ofSessionMadeAt creation: Timestamp, at now: Timestamp) -> (access: Timestamp, refresh: Timestamp) {
+        let limit = min(creation.advanced(bySeconds: absolute), now.advanced(bySeconds: idle))
+        return (min(now.advanced(bySeconds: access), limit), min(now.advanced(bySeconds: refresh), limit))
     }
 }

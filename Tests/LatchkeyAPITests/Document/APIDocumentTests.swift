@@ -38,7 +38,7 @@ import Testing
             Issue.record(
                 """
                 \(route) is routed in makeRouter, and /openapi.json does not have it. Add an APIOperation for it to \
-                the file of its tag, Sources/LatchkeyAPI/Document/APIOperations+….swift (a new tag: also to \
+                those of its tag in Sources/LatchkeyAPI/Document/APIOperations.swift (a new tag: also to \
                 APIOperation.Tag and APIOperation.ofCore), or to the operations of its feature, with the same {names} \
                 in the path; then have OpenAPITourTests call it.
                 """)
