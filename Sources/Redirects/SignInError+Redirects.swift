@@ -43,6 +43,15 @@ extension SignInError {
         .invalidRequest, .discoveryStateError,
         "mccmnc is missing, and no carrier discovery UI is configured. Send mccmnc.")
 
+    /// The provider did not accept the pushed authorization request, so the browser is not sent there. An error code of
+    /// the provider means the same as in an authorization response (RFC 9126 section 2.3).
+    static func notPushed(_ error: OIDCError) -> SignInError {
+        guard error.code == .carrierRefused, let code = error.carrierError else {
+            return SignInError(error, advice: "Start a new sign-in.")
+        }
+        return refusedAtAuthorization(code, because: error)
+    }
+
     static let carrierNotChosen = SignInError(
         .refusedByProvider, .discoveryStateError,
         "The response of carrier discovery names no mccmnc. Start a new sign-in.", providerCode: "access_denied")

@@ -76,7 +76,7 @@ struct PendingRedirectTests {
             correlationID: .random(from: .system), browserHash: nil)
         pending.leg = .carrierChoice
         let error = SignInError(StorageError(code, reason: "scripted"))
-        guard case .failed(let shown) = pending.end(.failed(error), at: nil).result else {
+        guard case .failed(let shown) = pending.end(.failed(error), []).result else {
             Issue.record("the end is no failure")
             return
         }

@@ -98,24 +98,13 @@ extension SignInError {
 /// Refusals of authorization requests.
 extension SignInError {
     /// The provider sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
-    package static func refusedAtAuthorization(_ carrierError: String) -> SignInError {
-        refusedAtAuthorization(
-            carrierError,
-            because: OIDCError(
+    /// - Parameter cause: What else refused the request; nil for the authorization response.
+    package static func refusedAtAuthorization(_ carrierError: String, because cause: OIDCError? = nil) -> SignInError {
+        let cause =
+            cause
+            ?? OIDCError(
                 .carrierRefused, carrierError: carrierError,
-                reason: "The authorization response, which the browser brought, has an error."))
-    }
-
-    /// The provider did not accept the pushed authorization request, so the browser is not sent there. An error code of
-    /// the provider means the same as in an authorization response (RFC 9126 section 2.3).
-    package static func notPushed(_ error: OIDCError) -> SignInError {
-        guard error.code == .carrierRefused, let code = error.carrierError else {
-            return SignInError(error, advice: "Start a new sign-in.")
-        }
-        return refusedAtAuthorization(code, because: error)
-    }
-
-    private static func refusedAtAuthorization(_ carrierError: String, because cause: OIDCError) -> SignInError {
+                reason: "The authorization response, which the browser brought, has an error.")
         let isCode = OIDCError.isErrorCode(carrierError) && !ProviderErrorTable.isReserved(carrierError)
         let row = ProviderErrorTable.row(of: carrierError)
         let type = row.type
