@@ -69,7 +69,13 @@ extension LatchkeyAPI {
 
     /// A body is ignored.
     func issueNonce(_ request: Request, _ admission: Admission) async throws -> Response {
-        try await useCases.nonceIssuer.issue(provider: request.provider, for: terms(of: request, admission)).response
+        let issued = try await useCases.nonceIssuer.issue(
+            provider: request.provider, for: terms(of: request, admission))
+        return .json(.ok, capacity: 128) { json in
+            json.add("nonce", issued.nonce.exposed)
+            json.add("state", issued.state.exposed)
+            json.add("expires_in", issued.expiresIn)
+        }
     }
 }
 
@@ -92,16 +98,6 @@ extension SignedIn {
             json.add("new_user", isNew)
             json.add("correlation_id", correlationID.text)
             more(&json, self)
-        }
-    }
-}
-
-extension NonceIssuer.Issued {
-    var response: Response {
-        .json(.ok, capacity: 128) { json in
-            json.add("nonce", nonce.exposed)
-            json.add("state", state.exposed)
-            json.add("expires_in", expiresIn)
         }
     }
 }

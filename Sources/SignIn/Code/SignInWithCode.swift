@@ -373,19 +373,14 @@ package struct NonceIssuer: Sendable {
     let lifetime: Int64
     let store: any OneTimeRecordStore
 
-    /// What an app puts into its authorization request.
-    package struct Issued: Sendable {
-        package let nonce: Secret
-        /// For the app to compare with the authorization response; this server does not keep it.
-        package let state: Secret
-        /// Seconds until the nonce expires.
-        package let expiresIn: Int64
-    }
-
     /// Issues a nonce for a sign-in with a provider.
+    /// - Returns: What an app puts into its authorization request, and the seconds until the nonce expires. The app
+    ///   compares the state with the authorization response; this server does not keep it.
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators;
     ///   `unauthorized_client`; `temporarily_unavailable`.
-    package func issue(provider: String, for caller: CallerTerms) async throws(SignInError) -> Issued {
+    package func issue(
+        provider: String, for caller: CallerTerms
+    ) async throws(SignInError) -> (nonce: Secret, state: Secret, expiresIn: Int64) {
         let target = try environment.providers.find(withoutOperators: provider)
         try caller.check(mayUseOneOf: target.server.clients.values)
         let nonce = environment.random.token()
@@ -393,7 +388,7 @@ package struct NonceIssuer: Sendable {
             handle: TokenHash(sha256Of: nonce), purpose: Self.purpose(provider), content: [],
             expiresAt: environment.clock.now().advanced(bySeconds: lifetime))
         _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: []))
-        return Issued(nonce: Secret(nonce), state: Secret(environment.random.token(bytes: 16)), expiresIn: lifetime)
+        return (Secret(nonce), Secret(environment.random.token(bytes: 16)), lifetime)
     }
 
     /// The text is stored, and other versions of the server read it: it never changes.

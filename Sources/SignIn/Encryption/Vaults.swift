@@ -216,24 +216,16 @@ extension OriginalIDToken.Claims {
 ///
 /// Without a key the sensitive claims are not stored. The first key encrypts and all decrypt.
 package struct ClaimsVault: Sendable {
-    /// What stored claims belong to.
-    private enum Owner {
-        /// A user, by the public id.
-        case user(String)
-        /// A registration that is not complete, or a backchannel authentication, by its handle.
-        case handle(TokenHash)
-
-        var text: String {
-            switch self {
-            case .user(let publicID): "user " + publicID
-            case .handle(let hash): "handle " + hash.bytes.hexadecimal
-            }
-        }
-    }
-
     private let keys: [EncryptionKey]
 
     package init(keys: [EncryptionKey]) { self.keys = keys }
+
+    // What stored claims belong to.
+
+    private static func user(_ publicID: String) -> String { "user " + publicID }
+
+    /// A registration that is not complete, or a backchannel authentication.
+    private static func handle(_ hash: TokenHash) -> String { "handle " + hash.bytes.hexadecimal }
 
     /// The claims of a registration or a backchannel authentication in the form of the store: the id of the key, a
     /// colon and the encrypted JSON in base64url; without a key the JSON of those that are not sensitive.
@@ -243,13 +235,13 @@ package struct ClaimsVault: Sendable {
         guard !storable.isEmpty else { return nil }
         var json = JSONObjectWriter()
         storable.write(to: &json)
-        return text(of: json.finish(), .handle(handle))
+        return text(of: json.finish(), Self.handle(handle))
     }
 
     /// The claims of a registration or a backchannel authentication; none if they belong to another, or their key is
     /// not configured.
     package func claims(in stored: String?, of handle: TokenHash) -> ConsentedClaims {
-        guard let stored, let bytes = content(of: stored, of: .handle(handle)),
+        guard let stored, let bytes = content(of: stored, of: Self.handle(handle)),
             let object = (try? JSONValue(parsing: bytes))?.object
         else { return ConsentedClaims() }
         return ConsentedClaims(object)
@@ -272,7 +264,7 @@ package struct ClaimsVault: Sendable {
     /// The same claims, encrypted under the current key; nil if they cannot be decrypted, or there is no key. Claims
     /// that were stored without a key are encrypted, too.
     package func resealed(_ stored: String, of publicID: String) -> String? {
-        let owner = Owner.user(publicID)
+        let owner = Self.user(publicID)
         guard let key = keys.first,
             let content = stored.hasPrefix("{") ? Array(stored.utf8) : content(of: stored, of: owner)
         else { return nil }
@@ -296,7 +288,7 @@ package struct ClaimsVault: Sendable {
     }
 
     private func stored(_ claims: UserClaims, of publicID: String) -> String? {
-        (keys.isEmpty ? claims.withoutSensitive : claims).json.flatMap { text(of: $0, .user(publicID)) }
+        (keys.isEmpty ? claims.withoutSensitive : claims).json.flatMap { text(of: $0, Self.user(publicID)) }
     }
 
     /// Nil if there are claims that cannot be read.
@@ -304,7 +296,7 @@ package struct ClaimsVault: Sendable {
         guard let stored else { return UserClaims() }
         // With a key, what is not encrypted may be of anybody who can write to the database.
         if !keys.isEmpty, stored.hasPrefix("{") { return UserClaims() }
-        return content(of: stored, of: .user(publicID)).map(UserClaims.init)
+        return content(of: stored, of: Self.user(publicID)).map(UserClaims.init)
     }
 
     /// Whether stored claims have the form that ``stored(_:of:)`` makes now.
@@ -313,12 +305,12 @@ package struct ClaimsVault: Sendable {
         return stored.hasPrefix(key.id + ":")
     }
 
-    private func text(of content: [UInt8], _ owner: Owner) -> String? {
+    private func text(of content: [UInt8], _ owner: String) -> String? {
         guard let key = keys.first else { return String(decoding: content, as: UTF8.self) }
         return Self.seal(content, with: key, of: owner)
     }
 
-    private func content(of stored: String, of owner: Owner) -> [UInt8]? {
+    private func content(of stored: String, of owner: String) -> [UInt8]? {
         guard !stored.hasPrefix("{") else { return keys.isEmpty ? Array(stored.utf8) : nil }
         let parts = stored.split(ascii: ":", maxSplits: 1)
         guard parts.count == 2, let key = keys.first(where: { $0.id == parts[0] }),
@@ -327,13 +319,13 @@ package struct ClaimsVault: Sendable {
         return key.key.open(sealed, boundTo: Self.authenticated(owner, key.id))
     }
 
-    private static func seal(_ content: [UInt8], with key: EncryptionKey, of owner: Owner) -> String? {
+    private static func seal(_ content: [UInt8], with key: EncryptionKey, of owner: String) -> String? {
         guard let sealed = try? key.key.seal(content, boundTo: authenticated(owner, key.id)) else { return nil }
         return key.id + ":" + Base64URL.encode(sealed)
     }
 
-    private static func authenticated(_ owner: Owner, _ keyID: String) -> [UInt8] {
-        Array("latchkey consented claims \(keyID) \(owner.text)".utf8)
+    private static func authenticated(_ owner: String, _ keyID: String) -> [UInt8] {
+        Array("latchkey consented claims \(keyID) \(owner)".utf8)
     }
 }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import LatchkeyAPI
 import Primitives
 import SignIn
 import StorageModel
@@ -252,5 +253,16 @@ struct AccountTests {
             bodies.insert(answer.body.replacing(answer.requestID ?? "", with: ""))
         }
         #expect(bodies.count == 1)
+    }
+
+    @Test("has identities only with the feature: the core has neither a route nor a word of them")
+    func core() throws {
+        let app = try TestApp()
+        let core = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys([]), logger: app.log.logger)
+        let ours = ["/users/me/identities", "/users/me/identities/{id}", "/auth/{provider}/link"]
+        #expect(core.routes.filter { ours.contains($0.pattern) }.isEmpty)
+        #expect(Set(app.api.routes.map(\.pattern)).isSuperset(of: ours))
+        let document = PublishedAPI.document(of: []).text
+        #expect(!document.contains("/identities") && !document.contains("LinkStart"))
     }
 }
