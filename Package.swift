@@ -40,6 +40,7 @@ let package = Package(
         .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
         .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
         .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
+        .trait(name: "Linking", description: "Further identities of a user, at other providers"),
         .trait(name: "PhoneVerification", description: "Phone numbers that mobile operators verify (CAMARA)"),
         .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
@@ -53,8 +54,8 @@ let package = Package(
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
-            "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Redirects", "Registration",
-            "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "Linking", "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Redirects",
+            "Registration", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -243,6 +244,13 @@ let package = Package(
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        // Further identities of a user.
+        .target(
+            name: "Linking",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "StorageModel", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
         // Phone numbers that mobile operators verify.
         .target(
             name: "PhoneVerification",
@@ -318,6 +326,7 @@ let package = Package(
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
                 .target(name: "Examination", condition: .when(traits: ["Examination"])),
+                .target(name: "Linking", condition: .when(traits: ["Linking"])),
                 .target(name: "PhoneVerification", condition: .when(traits: ["PhoneVerification"])),
                 .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
@@ -423,7 +432,7 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
+                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Linking",
                 "OpenIDConnect", "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources",
                 "Redirects", "Registration", "Services", "SignIn", "StatusPage", "Storage", "StorageModel",
                 "TestSupport", "Transactions", "Zephr",
@@ -498,9 +507,9 @@ let package = Package(
             dependencies: [
                 "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
-                "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
-                "PostgreSQL", "Primitives", "Redirects", "Registration", "SignIn", "Storage", "StorageModel",
-                "TelemetryExport", "TestSupport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
+                "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
+                "OutboundHTTP", "PostgreSQL", "Primitives", "Redirects", "Registration", "SignIn", "Storage",
+                "StorageModel", "TelemetryExport", "TestSupport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

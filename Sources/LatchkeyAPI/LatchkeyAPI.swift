@@ -76,6 +76,9 @@ public final class LatchkeyAPI: Sendable {
     /// Nil if no feature sends browsers to providers.
     package var redirects: (any BrowserRedirects)? { features.lazy.compactMap { $0.redirects(of: self) }.first }
 
+    /// Nil if redirects are for sign-ins alone.
+    package var sessionErrand: SessionErrand? { features.lazy.compactMap { $0.sessionErrand(of: self) }.first }
+
     var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 
     /// As ``immediateHandler(with:observedBy:)``, for those who wait anyway.
@@ -247,5 +250,101 @@ public final class LatchkeyAPI: Sendable {
     private func mark(_ response: inout Response, _ requestID: String) {
         response.requestID = requestID
         if baseURL.isHTTPS { response.headers.append(Self.strictTransport) }
+    }
+}
+
+/// All routes and their handlers. The wrapper around a handler is its access rule (`Admission.swift`); a
+/// route without one is open, or authenticates callers itself.
+extension LatchkeyAPI {
+    func makeRouter() -> Router {
+        var router = Router()
+        if let files { router.files = { try await files.respond(to: $0) } }
+        addSignInRoutes(to: &router)
+        addAccountRoutes(to: &router)
+        addSessionRoutes(to: &router)
+        addOperationRoutes(to: &router)
+        for feature in features { feature.addRoutes(to: &router, of: self) }
+        return router
+    }
+
+    private func addSignInRoutes(to router: inout Router) {
+        router.post(
+            "/auth/zenkey-signin", admitting(.entering, immediate: { try $0.signIn($1, $2, provider: "zenkey") }))
+        router.post(
+            "/auth/{provider}/sign-in",
+            admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
+        router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
+    }
+
+    private func addAccountRoutes(to router: inout Router) {
+        router.get("/users/me", signedIn(immediate: { api, _, caller in .value(api.showUser(caller)) }))
+        router.patch("/users/me", changing { try await $0.editUser($1, $2) })
+        router.delete("/users/me", changing { try await $0.eraseUser($1, $2) })
+    }
+
+    private func addSessionRoutes(to router: inout Router) {
+        router.post("/auth/token", admitting(.enteringOrPage) { try await $0.refresh($1, $2) })
+        router.delete(
+            "/auth/token", signedIn(orPage: { try await $0.signOutPage($1) }) { try await $0.signOut($1, $2) })
+        router.get("/users/me/sessions", signedIn { api, _, caller in try await api.listSessions(caller) })
+        // Not limited as changes: the thief of a session could use up the quota, and could then not be thrown out.
+        router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1, $2) })
+        router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1, $2) })
+    }
+
+    private func addOperationRoutes(to router: inout Router) {
+        router.get("/.well-known/jwks.json") { try await self.showSigningKeys($0) }
+        router.get("/openapi.json") { self.showDocument($0) }
+        router.get("/metrics") { try await self.showMetrics($0) }
+        router.get("/healthz") { _ in Self.status("ok") }
+        router.get("/readyz") { _ in try await self.readiness() }
+    }
+}
+
+/// The URL at which browsers and providers reach this server: as configured, or, for a server on loopback only, the
+/// bound address.
+package final class BaseURL: Sendable {
+    private let base: Mutex<String?>
+    /// Whether it is https. A bound address is plain http.
+    let isHTTPS: Bool
+
+    /// - Parameter configured: An http or https URL; nil if there is none.
+    package init(_ configured: String? = nil) {
+        base = Mutex(configured.map(Self.withoutSlash))
+        isHTTPS = configured?.hasPrefix("https://") ?? false
+    }
+
+    package func settle(_ url: String) { base.withLock { $0 = $0 ?? Self.withoutSlash(url) } }
+
+    /// The URL without a slash at its end.
+    package var url: String? { base.withLock { $0 } }
+
+    /// Scheme, host and port of ``url``, as browsers write an origin.
+    package var origin: String? { url.flatMap(AppRedirectURI.origin) }
+
+    var host: String? { url.flatMap { EndpointURL($0, policy: .allowLoopbackHTTP)?.host } }
+
+    /// The path of ``url``, below which a proxy serves this server; empty for the root.
+    package var path: String {
+        guard let url, let scheme = url.firstRange(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/")
+        else { return "" }
+        return String(url[slash...])
+    }
+
+    private static func withoutSlash(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+}
+
+extension LatchkeyAPI {
+    /// The URL of this server, for what others are told.
+    /// - Throws: `not_found` if it is not known.
+    package func publicURL() throws(APIError) -> String {
+        guard let url = baseURL.url else {
+            throw APIError(
+                .notFound, "not_found", .configurationError,
+                "This server does not know its public URL. The administrator must set public_url.")
+        }
+        return url
     }
 }

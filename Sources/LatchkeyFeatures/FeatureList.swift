@@ -18,6 +18,9 @@ public import LatchkeyService
 #if Examination
     import Examination
 #endif
+#if Linking
+    import Linking
+#endif
 #if PhoneVerification
     import PhoneVerification
 #endif
@@ -72,6 +75,9 @@ extension FeatureList {
         #endif
         #if Examination
             .adding(ExaminationFeature.self)
+        #endif
+        #if Linking
+            .adding(LinkingFeature.self)
         #endif
         #if PhoneVerification
             .adding(PhoneVerificationFeature.self)

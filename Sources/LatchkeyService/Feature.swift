@@ -139,6 +139,7 @@ extension Feature {
     ) async throws -> SignInRequest? { nil }
     package func describe(in json: inout JSONObjectWriter) {}
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
+    package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
     package var pageRegistration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }

@@ -145,11 +145,11 @@ extension SignInError {
     init(ofOperator error: OIDCError, codeWasPosted: Bool = false, advice: String? = nil) {
         self.init(error, codeWasPosted: codeWasPosted, advice: advice)
         guard error.code == .apiRefused else { return }
-        let isSpent = codeMayBeSpent
+        let isSpent = self.codeMayBeSpent
         // Each access token is for one call: it is spent.
         self = Self.refusedByAPI(error, advice ?? "Start again with a new authorization request.")
             .explained(by: error)
-        codeMayBeSpent = isSpent
+        self.codeMayBeSpent = isSpent
     }
 
     /// What an operator's API refused.

@@ -104,7 +104,7 @@ struct VerifyPhoneNumber {
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
         let request = SignInRequest(
-            token: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id,
+            provider: inquiry.target.reference, clientID: inquiry.client.id, code: operatorToken, standsInForCode: true,
             correlationID: correlationID)
         let run = try SignInRun(request, correlationID, in: environment)
         findings.run = run

@@ -23,16 +23,10 @@ struct PendingRedirect: Sendable {
     var subnet: IPAddress?
 
     /// The end of this sign-in, which the browser cannot bring a second time.
-    /// - Parameter group: Of the provider, if it is one.
-    func end(_ result: RedirectEnd.Result, at group: (any ServerGroup)?) -> RedirectEnd {
+    /// - Parameter purpose: The query parameters that tell the frontend what the browser was sent away for.
+    func end(_ result: RedirectEnd.Result, _ purpose: [(name: String, value: String)]) -> RedirectEnd {
         var result = result
         if case .failed(let error) = result { result = .failed(error.withoutRetry()) }
-        let purpose =
-            switch start.purpose {
-            case .signIn: [(name: "action", value: "login")]
-            case .link: [(name: "action", value: "link")]
-            case .task(let id): group?.parameters(ofTask: id) ?? []
-            }
         return RedirectEnd(start: start, correlationID: correlationID, purpose: purpose, result: result)
     }
 }
@@ -70,7 +64,7 @@ extension PendingRedirect {
         writer.add(isAtCarrierChoice ? demand.loginHint : nil)
         writer.add(start.codeChallenge)
         writer.add(start.trackingID)
-        if case .link(let session) = start.purpose { writer.add(session) } else { writer.add(nil) }
+        if case .errand(let session) = start.purpose { writer.add(session) } else { writer.add(nil) }
         writer.add(start.sessionIDIsSession ? "1" : nil)
         // Left out where there is none, so that an earlier instance reads all other sign-ins. One with a requirement
         // that it does not know is unknown to it.
@@ -108,7 +102,7 @@ extension PendingRedirect {
         start.demand.loginHint = reader.text()
         start.codeChallenge = reader.text()
         start.trackingID = reader.text()
-        if let session = reader.text() { start.purpose = .link(session: session) }
+        if let session = reader.text() { start.purpose = .errand(session: session) }
         start.sessionIDIsSession = reader.text() != nil
         var dpopKey: DPoPKey?
         if !reader.isAtEnd {

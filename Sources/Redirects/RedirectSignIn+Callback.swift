@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -48,9 +49,12 @@ extension RedirectSignIn {
                     pending, target, at: network, loginHintToken: response.loginHintToken, browser)
             }
             guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
+            let start = pending.start
             request = SignInRequest(
-                pending.start, clientID: pending.clientID, code: code, network: network, codeVerifier: codeVerifier,
-                dpopKey: pending.dpopKey, nonce: nonce, correlationID: pending.correlationID, device: device)
+                provider: start.provider, clientID: pending.clientID, code: code, network: network,
+                redirectURI: start.callbackURL, codeVerifier: codeVerifier, dpopKey: pending.dpopKey, nonce: nonce,
+                demand: start.demand, correlationID: pending.correlationID, isRedirectFlow: true, device: device,
+                registrationChallenge: start.codeChallenge)
             try await keepForThisSignIn(code, of: pending)
         } catch {
             await environment.failures.note(failedOperation(of: pending, response), error)
@@ -60,9 +64,10 @@ extension RedirectSignIn {
         do throws(SignInError) {
             switch pending.start.purpose {
             case .task(let id): return await finish(task: id, pending, .success(request))
-            case .link(let id):
-                try await useCases.linkIdentity.finish(request, holding: session, ofID: id)
-                return .finished(end(of: pending, .linked))
+            case .errand(let id):
+                guard let errand else { throw .internalFault }
+                try await errand.finish(request, session, id)
+                return .finished(end(of: pending, .errandDone(errand.success)))
             case .signIn: return .finished(end(of: pending, try await signIn(request, pending)))
             }
         } catch {
@@ -71,7 +76,14 @@ extension RedirectSignIn {
     }
 
     private func end(of pending: PendingRedirect, _ result: RedirectEnd.Result) -> RedirectEnd {
-        pending.end(result, at: environment.providers.group(of: pending.start.provider))
+        let purpose: [(name: String, value: String)]
+        switch pending.start.purpose {
+        case .signIn: purpose = [("action", "login")]
+        case .errand: purpose = [("action", errand?.kind.event ?? "")]
+        case .task(let id):
+            purpose = environment.providers.group(of: pending.start.provider)?.parameters(ofTask: id) ?? []
+        }
+        return pending.end(result, purpose)
     }
 
     /// Sends the browser of a task to the frontend, with what the group says.
@@ -123,7 +135,7 @@ extension RedirectSignIn {
             var network: MCCMNC?
             if case .authorization(let asked, _, _) = pending.leg { network = asked }
             var kind = SignInReport.Kind.signIn
-            if case .link = pending.start.purpose { kind = .link }
+            if let errand, case .errand = pending.start.purpose { kind = errand.kind }
             var log = SignInLog(
                 kind, at: pending.start.provider, for: pending.clientID, network, pending.correlationID, times,
                 in: environment)

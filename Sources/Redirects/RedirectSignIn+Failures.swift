@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -39,7 +40,7 @@ extension RedirectSignIn {
         let flow: FailedOperation.Flow =
             switch start.purpose {
             case .signIn: .redirect
-            case .link: .link
+            case .errand: errand?.flow ?? .redirect
             case .task: environment.providers.group(of: start.provider)?.taskFlow ?? .redirect
             }
         // What begins the others has a session.

@@ -41,20 +41,6 @@ extension RedirectSignIn {
         return try await sendToCarrierChoice(pending, at: carriers.discoveryUI, browser)
     }
 
-    /// Begins to add an identity: says where to send the browser. Only the session that asks can finish it, in the same
-    /// browser.
-    /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; what ``start(_:browser:)``
-    ///   throws.
-    func startLink(
-        _ request: RedirectStart, for holder: SessionAndUser, browser: Secret?
-    ) async throws(SignInError) -> RedirectStep {
-        try useCases.linkIdentity.checkAge(of: holder.session)
-        guard request.clientType == .web || request.clientType == .popup else { throw .linkNeedsBrowser }
-        var request = request
-        request.purpose = .link(session: holder.session.id)
-        return try await start(request, browser: browser)
-    }
-
     /// Whom a start is with. A start at a group becomes what the chosen server is asked for.
     private func target(
         of request: inout RedirectStart, _ correlationID: CorrelationID

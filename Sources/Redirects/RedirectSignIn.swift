@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -13,6 +14,8 @@ struct RedirectSignIn: Sendable {
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
+    /// Nil if no feature has one.
+    let errand: SessionErrand?
 
     var environment: Environment { useCases.environment }
     var oneTimeStore: EncryptedOneTimeStore { useCases.oneTimeStore }
@@ -30,8 +33,8 @@ struct RedirectEnd: Sendable {
         /// The frontend exchanges this `session_id` for the session, once. It is the session token if the start
         /// demanded that (``RedirectStart/sessionIDIsSession``) and had no `code_challenge`.
         case handedOver(sessionID: Secret)
-        /// The signed-in user has another identity.
-        case linked
+        /// The errand of a session has ended well: what a popup's last page says.
+        case errandDone(String)
         case mustRegister(RegistrationOffer)
         /// A group has ended its task, and the frontend gets these query parameters.
         case taskEnded([(name: String, value: String)])
@@ -47,7 +50,7 @@ struct RedirectEnd: Sendable {
     /// The query parameters for the frontend (docs/web-frontends.md).
     var items: [(name: String, value: String)] {
         switch result {
-        case .signedIn, .linked: success
+        case .signedIn, .errandDone: success
         case .handedOver(let sessionID): success + [("session_id", sessionID.exposed)]
         case .mustRegister(let offer):
             [

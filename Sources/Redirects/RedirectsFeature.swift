@@ -54,11 +54,13 @@ package struct RedirectsFeature: Feature {
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { routes(of: api) }
 
     private func routes(of api: LatchkeyAPI) -> RedirectRoutes {
-        RedirectRoutes(api: api, redirectSignIn: redirectSignIn(beside: api.useCases), hasConsole: hasConsole)
+        RedirectRoutes(api: api, redirectSignIn: redirectSignIn(of: api), hasConsole: hasConsole)
     }
 
-    func redirectSignIn(beside useCases: UseCases) -> RedirectSignIn {
-        RedirectSignIn(useCases: useCases, pendingStarts: pendingStarts, answeredCodes: answeredCodes)
+    func redirectSignIn(of api: LatchkeyAPI) -> RedirectSignIn {
+        RedirectSignIn(
+            useCases: api.useCases, pendingStarts: pendingStarts, answeredCodes: answeredCodes,
+            errand: api.sessionErrand)
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {

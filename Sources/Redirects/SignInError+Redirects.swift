@@ -15,9 +15,6 @@ extension SignInError {
         "is not one of the client's redirect_uris for web pages. Send a registered one, or none."
     ).telling(.misconfigured)
 
-    static let linkNeedsBrowser = invalidRequest(
-        "client_type must be web or popup: only the browser that has the session can add an identity.")
-
     static let redirectUnknown = invalidRequest(
         "state is unknown, was used, or is older than ten minutes. Start a new sign-in."
     ).telling(.over)
@@ -45,6 +42,15 @@ extension SignInError {
     static let networkNotNamed = SignInError(
         .invalidRequest, .discoveryStateError,
         "mccmnc is missing, and no carrier discovery UI is configured. Send mccmnc.")
+
+    /// The provider did not accept the pushed authorization request, so the browser is not sent there. An error code of
+    /// the provider means the same as in an authorization response (RFC 9126 section 2.3).
+    static func notPushed(_ error: OIDCError) -> SignInError {
+        guard error.code == .carrierRefused, let code = error.carrierError else {
+            return SignInError(error, advice: "Start a new sign-in.")
+        }
+        return refusedAtAuthorization(code, because: error)
+    }
 
     static let carrierNotChosen = SignInError(
         .refusedByProvider, .discoveryStateError,

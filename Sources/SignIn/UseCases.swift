@@ -1,5 +1,6 @@
 package import Logging
-package import Primitives
+public import OpenIDConnect
+public import Primitives
 package import StorageModel
 
 /// All use cases, over one store.
@@ -15,7 +16,6 @@ package struct UseCases: Sendable {
     package let refresh: Refresh
     package let signingKeys: SigningKeys
     package let readiness: Readiness
-    package let linkIdentity: LinkIdentity
     package let oneTimeStore: EncryptedOneTimeStore
     package let apiKeys: StoredAPIKeys
     package let vault: TokenVault
@@ -52,16 +52,12 @@ package struct UseCases: Sendable {
             registrar: registrar, store: store, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
             formerIdentitySources: formerIdentitySources)
         signIn = SignInWithCode(
-            environment: environment, store: store, idempotency: idempotency, completion: completion,
-            oneTimeStore: oneTimeStore)
+            environment: environment, store: store, idempotency: idempotency, completion: completion)
         nonceIssuer = NonceIssuer(
             environment: environment, lifetime: configuration.lifetimes.issuedNonce, store: store)
         signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
-        linkIdentity = LinkIdentity(
-            environment: environment, signIn: signIn, store: store,
-            maximumAge: configuration.lifetimes.signInToLink)
     }
 }
 
@@ -96,16 +92,187 @@ package final class Environment: Sendable {
     }
 }
 
-/// One thing that this server does for its callers.
-protocol UseCase: Sendable {
-    var environment: Environment { get }
-}
+/// The administrator's settings of sign-ins, as plain values. Times are in seconds.
+public struct SignInConfiguration: Sendable {
+    /// What registrations and edits of profiles must have.
+    public var registration = RegistrationRules()
+    /// How long sessions, tokens and handles are valid.
+    public var lifetimes = Lifetimes()
+    /// The keys that sign receipts and seals of the audit log.
+    public var signingKeys = SigningKeys()
+    /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
+    public var vaultKeys: [EncryptionKey] = []
+    /// Whether the audit log records every sign-in and registration.
+    public var auditsSignIns = false
 
-extension UseCase {
-    var providers: Providers { environment.providers }
-    var clock: WallClock { environment.clock }
-    var random: RandomSource { environment.random }
-    var logger: Logger { environment.logger }
-    var refusals: LogSamplers { environment.refusals }
-    var failures: [FailureObserver] { environment.failures }
+    /// The defaults.
+    public init() {}
+
+    /// A client that is registered with a provider.
+    @dynamicMemberLookup
+    public struct Client: Sendable, Hashable {
+        /// Whether a sign-in must carry the code verifier (RFC 7636).
+        public enum PKCE: String, Sendable, CaseIterable { case required, optional }
+
+        /// Who chooses the nonce of a sign-in.
+        public enum Nonce: String, Sendable, CaseIterable {
+            /// The client, or the sign-in has none.
+            case client
+            /// ``NonceIssuer``: only an issued nonce is accepted, and only once.
+            case issued
+        }
+
+        /// The client id at the provider.
+        public var id: ClientID
+        /// How token requests authenticate the client (RFC 6749 section 2.3).
+        public var authentication: ClientAuthentication
+        /// The rest of what is configured of it. A client has all members of its rules.
+        public var rules: ClientRules
+
+        /// A client, by default with the default rules.
+        public init(id: ClientID, authentication: ClientAuthentication, rules: ClientRules = ClientRules()) {
+            self.id = id
+            self.authentication = authentication
+            self.rules = rules
+        }
+
+        /// A member of ``rules``, where time does not matter: sign-ins read the rules themselves.
+        public subscript<Value>(dynamicMember member: WritableKeyPath<ClientRules, Value>) -> Value {
+            get { rules[keyPath: member] }
+            set { rules[keyPath: member] = newValue }
+        }
+
+        /// What the client's ID tokens and logout tokens may be signed with.
+        package var signingAlgorithms: Set<SigningAlgorithm> {
+            rules.idTokenSigningAlgorithm.map { [$0] } ?? rules.usualSigningAlgorithms
+        }
+
+        /// What token requests of the client need.
+        package var credentials: ClientCredentials {
+            ClientCredentials(
+                clientID: id, authentication: authentication, idTokenDecryption: rules.idTokenDecryption,
+                userInfoDecryption: rules.userInfoDecryption, clientTLS: rules.clientTLS)
+        }
+
+        /// The key of encrypted responses whose public half is published; nil if none is encrypted.
+        package var decryptionKey: DecryptionKey? { (rules.idTokenDecryption ?? rules.userInfoDecryption)?.key }
+
+        /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no
+        /// public half of it.
+        package var publishedKeys: [ClientKey] {
+            if case .signedClientSecret = authentication { return [] }
+            return [rules.signingKey, rules.otherKey].compactMap(\.self)
+        }
+
+        /// The certificate to publish, because the provider knows it by the client's key set (RFC 8705 section 2.2).
+        package var publishedCertificate: ClientTLS? {
+            guard case .selfSignedTLSClientAuth(let clientTLS) = authentication else { return nil }
+            return clientTLS
+        }
+
+        /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none is
+        /// registered. This server sends no browser there.
+        package func mayHaveNamed(_ redirectURI: String) -> Bool {
+            rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
+        }
+
+        /// A client that authenticates with HTTP Basic (`client_secret_basic`).
+        public init(id: ClientID, secret: Secret) {
+            self.init(id: id, authentication: .clientSecretBasic(secret))
+        }
+    }
+
+    /// What the configuration says of a client, besides its id and how it authenticates.
+    public struct ClientRules: Sendable, Hashable {
+        /// The redirect URIs that a sign-in may name, compared byte by byte. If empty, any is accepted.
+        public var redirectURIs: [String] = []
+        /// The kinds of frontend that a redirect URI is for, by redirect URI. One that is not here is for those that
+        /// its scheme stands for (`AppRedirectURI.usualClientTypes`).
+        package var clientTypes: [String: Set<ClientType>] = [:]
+        /// Whether a redirect sign-in that ends with a `session_id` must begin with a code challenge.
+        public var requiresCodeChallenge = false
+        /// The scopes of authorization requests. With more than `openid`, each sign-in fetches the attributes.
+        public var scopes = ["openid"]
+        /// The other origins whose web frontends may call the API without an API key, for this client only.
+        public var allowedOrigins: [Origin] = []
+        /// Whether a sign-in needs the code verifier.
+        public var pkce = Client.PKCE.required
+        /// Who chooses the nonce.
+        public var nonce = Client.Nonce.client
+        /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
+        public var sessions = SessionTimes()
+        /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
+        /// (`id_token_signed_response_alg`). By default ``usualSigningAlgorithms``, as the metadata lists them.
+        public var idTokenSigningAlgorithm: SigningAlgorithm?
+        /// What is accepted without ``idTokenSigningAlgorithm``.
+        public var usualSigningAlgorithms = SigningAlgorithm.standard
+        /// How the provider encrypts this client's ID tokens, if the client's registration says so
+        /// (`id_token_encrypted_response_alg`). By default they are not encrypted.
+        public var idTokenDecryption: ResponseDecryption?
+        /// The certificate that the client authenticates with, or that its tokens can be bound to (RFC 8705); nil if
+        /// it has none.
+        public var clientTLS: ClientTLS?
+        /// What the provider signs userinfo responses with, if the client's registration says so
+        /// (`userinfo_signed_response_alg`). By default a response need not be signed.
+        public var userInfoSigningAlgorithm: SigningAlgorithm?
+        /// How the provider encrypts userinfo responses for this client, if the client's registration says so
+        /// (`userinfo_encrypted_response_alg`). By default they are not encrypted.
+        public var userInfoDecryption: ResponseDecryption?
+        /// What the provider signs authorization responses with, where the response mode demands that they are signed
+        /// (`authorization_signed_response_alg`).
+        public var responseSigningAlgorithm = SigningAlgorithm.rs256
+        /// The private key, which signs what ``Client/authentication`` does not: requests for authorization and for
+        /// backchannel authentication.
+        public var signingKey: ClientKey?
+        /// A second key that signs nothing. Its public half is published before it replaces ``signingKey``, and after
+        /// it was replaced.
+        public var otherKey: ClientKey?
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// A client's own session lifetimes; nil where ``Lifetimes`` applies.
+    public struct SessionTimes: Sendable, Hashable {
+        /// See ``Lifetimes/access``.
+        public var access: Int64?
+        /// See ``Lifetimes/refresh``.
+        public var refresh: Int64?
+        /// See ``Lifetimes/idle``.
+        public var idle: Int64?
+        /// See ``Lifetimes/absolute``.
+        public var absolute: Int64?
+    }
+
+    /// How long sessions, tokens and handles are valid, in seconds.
+    public struct Lifetimes: Sendable, Hashable {
+        /// A session token.
+        public var access: Int64 = 3600
+        /// A refresh token.
+        public var refresh: Int64 = 30 * 86_400
+        /// A session that is not refreshed.
+        public var idle: Int64 = 14 * 86_400
+        /// A session, however often it is refreshed.
+        public var absolute: Int64 = 90 * 86_400
+        /// After a refresh: how long the identical refresh gets the same response, and the old session token is valid.
+        public var refreshGrace: Int64 = 30
+        /// An issued nonce.
+        public var issuedNonce: Int64 = 600
+        /// How long the identical sign-in may be repeated.
+        public var retryWindow: Int64 = 60
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The keys that sign receipts and seals of the audit log.
+    public struct SigningKeys: Sendable {
+        /// How long a key signs, in seconds; at least two days.
+        public var lifetime: Int64 = 30 * 86_400
+        /// The keys that encrypt the signing keys in the store: the first encrypts, all decrypt.
+        public var encryptionKeys: [EncryptionKey] = []
+
+        /// The defaults.
+        public init() {}
+    }
 }

@@ -54,9 +54,12 @@ package struct ZephrFeature: Feature {
                     Self.callbackPath(below: prefix, "{provider}", "{client_type}"), to: &router)
             }
             if let registrar = api.useCases.completion.registrar {
-                router.post(
-                    prefix + "/register",
-                    api.enteringWithHandle { try await Self.register(with: registrar, $0, $1, $2) })
+                router.post(prefix + "/register") { request in
+                    // The body has its own credential, a handle that works once. A key that is sent counts.
+                    try api.countSignIn(of: request)
+                    return try await Self.register(
+                        with: registrar, api, request, try await api.admitIfNamed(request))
+                }
             }
         }
     }

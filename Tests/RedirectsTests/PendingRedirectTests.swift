@@ -14,7 +14,7 @@ struct PendingRedirectTests {
         var start = RedirectStart(
             provider: ProviderReference(provider: "acme"), clientType: .web, redirectURI: "https://a.example/",
             callbackURL: "https://b.example/")
-        start.purpose = .link(session: "s")
+        start.purpose = .errand(session: "s")
         var pending = PendingRedirect(
             start: start, clientID: try #require(ClientID("client-1")), correlationID: .random(from: .system),
             browserHash: nil)
@@ -76,7 +76,7 @@ struct PendingRedirectTests {
             correlationID: .random(from: .system), browserHash: nil)
         pending.leg = .carrierChoice
         let error = SignInError(StorageError(code, reason: "scripted"))
-        guard case .failed(let shown) = pending.end(.failed(error), at: nil).result else {
+        guard case .failed(let shown) = pending.end(.failed(error), []).result else {
             Issue.record("the end is no failure")
             return
         }

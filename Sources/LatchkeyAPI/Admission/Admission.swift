@@ -1,7 +1,247 @@
+public import HTTPServer
 import HTTPTypes
 package import Primitives
 package import SignIn
 public import StorageModel
+
+/// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
+extension LatchkeyAPI {
+    package typealias PagedRoute = @Sendable (LatchkeyAPI, Request) async throws -> Response
+    /// A route for a caller with an API key.
+    public typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    package typealias ImmediateKeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) throws -> ValueOrTask<Response>
+    /// A route for a caller with a session.
+    public typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
+    typealias ImmediateSignedInRoute =
+        @Sendable (LatchkeyAPI, Request, SignedInCaller) throws -> ValueOrTask<Response>
+
+    /// Who may call a route that needs no session.
+    public enum CallerRule: Sendable {
+        /// A caller with an API key, or on an allowed origin, checked before anything else.
+        case keyed
+        /// As ``keyed``, for routes that begin or renew a session.
+        case entering
+        /// As ``entering``, also without an API key for pages of this server's own origin, whose session is in cookies.
+        case enteringOrPage
+        /// The administrator's other services: an allowed origin does not replace the key.
+        case service
+    }
+
+    /// A route for callers whom a rule admits, each with the terms on which it was admitted.
+    public func admitting(_ rule: CallerRule, _ route: @escaping KeyedRoute) -> ImmediateHandler {
+        admitting(rule, immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    }
+
+    /// As ``admitting(_:_:)``, for routes that do something before they wait, or need not wait.
+    package func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+        { request in
+            let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
+            switch rule {
+            case .keyed: break
+            case .entering, .enteringOrPage: try self.rates.countSignIn(of: request)
+            case .service: guard request.headers.count(of: .apiKey) == 1 else { throw APIError.invalidAPIKey }
+            }
+            if let page { return try route(self, request, page) }
+            switch try self.admission(of: request) {
+            case .value(let admission): return try route(self, request, admission)
+            case .task(let work): return .task { try await route(self, request, try await work()).run() }
+            }
+        }
+    }
+
+    /// As ``paged(_:)``, for routes that start a stored sign-in.
+    package func starting(_ route: @escaping PagedRoute) -> Handler {
+        paged { api, request in
+            try api.rates.countStart(of: request)
+            return try await route(api, request)
+        }
+    }
+
+    /// Counts a sign-in, registration or refresh of an address, for a route that needs no API key.
+    /// - Throws: 429.
+    package func countSignIn(of request: Request) throws(APIError) { try rates.countSignIn(of: request) }
+
+    /// As ``signedIn(_:)``, for routes that change an account.
+    public func changing(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+        signedIn { api, request, caller in
+            try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.sessions)
+            return try await route(api, request, caller)
+        }
+    }
+
+    /// A route for signed-in callers. A browser sends its session cookie alone and needs no API key.
+    ///
+    /// The session is looked up here, once per request: the route gets it as a value.
+    public func signedIn(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+        signedIn(immediate: { api, request, caller in .task { try await route(api, request, caller) } })
+    }
+
+    /// As ``signedIn(_:)``, for routes that mostly need not wait.
+    func signedIn(immediate route: @escaping ImmediateSignedInRoute) -> ImmediateHandler {
+        { request in
+            if self.isPage(request) {
+                return try self.respond(to: request, Admission(ground: .cookie, clients: nil), route)
+            }
+            switch try self.admission(of: request) {
+            case .value(let admission): return try self.respond(to: request, admission, route)
+            case .task(let work): return .task { try await self.respond(to: request, try await work(), route).run() }
+            }
+        }
+    }
+
+    private func respond(
+        to request: Request, _ admission: Admission, _ route: @escaping ImmediateSignedInRoute
+    ) throws -> ValueOrTask<Response> {
+        let token = try sessionToken(of: request)
+        switch token.bytes.withUnsafeBufferPointer(useCases.sessions.lookUp) {
+        case .value(let holder):
+            return try route(self, request, SignedInCaller(admission: admission, token: token, holder: holder))
+        case .task(let work):
+            return .task {
+                let caller = try SignedInCaller(admission: admission, token: token, holder: try await work())
+                return try await route(self, request, caller).run()
+            }
+        }
+    }
+
+    /// As ``signedIn(_:)``, for routes that end a session. A browser's cookies go to `page` unchecked, because the
+    /// session token in them may have expired before.
+    package func signedIn(orPage page: @escaping PagedRoute, _ route: @escaping SignedInRoute) -> ImmediateHandler {
+        let signedIn = signedIn(route)
+        return { request in
+            self.isPage(request) ? .task { try await page(self, request) } : try signedIn(request)
+        }
+    }
+
+    /// A route for browser navigation: errors are pages, or JSON if the client accepts that first.
+    package func paged(_ route: @escaping PagedRoute) -> Handler {
+        { request in
+            do {
+                return try await route(self, request)
+            } catch {
+                let error = self.render(error)
+                guard !request.prefersJSON else { throw error }
+                return BrowserPages.failure(
+                    error, requestID: request.id, below: self.baseURL.path, signInPage: self.redirects?.signInPage)
+            }
+        }
+    }
+
+    // MARK: Authentication of requests
+
+    /// Admits a request by its API key, or without one by its origin.
+    /// - Throws: 401; 503 if the store cannot look the key up.
+    func admit(_ request: Request) async throws -> Admission { try await admission(of: request).run() }
+
+    /// As ``admit(_:)``, for routes that need no key: nil without a key and an allowed origin. A key that is sent
+    /// counts.
+    package func admitIfNamed(_ request: Request) async throws -> Admission? {
+        let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
+        return isNamed ? try await admit(request) : nil
+    }
+
+    /// For whom a call counts in the store: pages without a key share an origin, so that each address counts.
+    package func caller(of request: Request, _ admission: Admission) -> Caller {
+        guard case .origin = admission.ground, let address = rates.proxies.client(of: request) else {
+            return admission.caller
+        }
+        return Caller(address: address.network)
+    }
+
+    /// The quota of what is counted in the store; nil for no limit.
+    package func allowance(_ limit: RateLimit) -> SharedAllowance? { rates.allowance(limit) }
+
+    /// What a caller may use of the providers.
+    package func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
+        CallerTerms(
+            clients: admission?.clients, key: admission?.signInCaller.hash, address: rates.proxies.client(of: request))
+    }
+
+    /// As ``admit(_:)``; at once for configured keys.
+    func admission(of request: Request) throws -> ValueOrTask<Admission> {
+        guard let key = request.headers.bytes(of: .apiKey) else {
+            guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
+                throw Self.unknownCaller(of: request)
+            }
+            return .value(Admission(ground: .origin(origin), clients: grant.clients))
+        }
+        let hash = key.withUnsafeBufferPointer { TokenHash(sha256Of: $0) }
+        if let grant = apiKeys.grant(for: hash) { return .value(try admission(by: key, hash, grant, of: request)) }
+        return .task {
+            guard let grant = try await self.useCases.apiKeys.grant(for: hash) else {
+                throw Self.unknownCaller(of: request)
+            }
+            return try self.admission(by: key, hash, grant, of: request)
+        }
+    }
+
+    /// The refusal of a request without a valid key. A browser sends `Origin` for each page of another origin.
+    private static func unknownCaller(of request: Request) -> APIError {
+        request.headers[.origin] == nil ? .invalidAPIKey : .invalidAPIKeyOfPage
+    }
+
+    private func admission(
+        by key: ArraySlice<UInt8>, _ hash: TokenHash, _ grant: APIGrant, of request: Request
+    ) throws(APIError) -> Admission {
+        if let origins = grant.origins {
+            guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
+                throw .keyNotForOrigin
+            }
+        }
+        try rates.countKey(hash.number)
+        return Admission(ground: .key(key, hash), clients: grant.clients, isAdministrator: grant.isAdministrator)
+    }
+
+    /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.
+    /// - Throws: 401 without one; 403 for a change by cookie that is not from a page of this server.
+    func sessionToken(of request: Request) throws(APIError) -> PresentedToken {
+        guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
+            return try request.bearerToken()
+        }
+        if request.method != .get, request.method != .head { try checkSameOrigin(request) }
+        return PresentedToken(token)
+    }
+
+    package var cookies: BrowserCookies { BrowserCookies(isSecure: baseURL.url?.hasPrefix("https://") ?? true) }
+
+    /// Admits administrators: directly from this machine, or with an administrator's API key.
+    /// - Throws: 404 for others; 401 or 403 for an API key that is not an administrator's.
+    package func admitAdministrator(_ request: Request) async throws {
+        if request.headers.count(of: .apiKey) > 0 {
+            guard try await admit(request).isAdministrator else { throw APIError.notForAdministrators }
+        } else {
+            // Against DNS rebinding: another site's name could resolve to this machine.
+            guard rates.proxies.admit(request, from: IPAddressRange.loopback), Self.isNamedLocally(request),
+                !Self.isOfAnotherSite(request)
+            else { throw APIError.nothingThere }
+        }
+    }
+
+    /// Whether a browser reports a page of another origin, even one that the API allows.
+    private static func isOfAnotherSite(_ request: Request) -> Bool {
+        // A browser sends each once. The first of several is not the whole value.
+        guard request.headers.count(of: .secFetchSite) <= 1, request.headers.count(of: .origin) <= 1 else {
+            return true
+        }
+        if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" { return true }
+        guard let origin = request.headers[.origin] else { return false }
+        let host = request.headers[.host] ?? ""
+        return origin != "http://\(host)" && origin != "https://\(host)"
+    }
+
+    /// Whether the Host field is a loopback name or address.
+    private static func isNamedLocally(_ request: Request) -> Bool {
+        guard let host = request.headers[.host] else { return false }
+        let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
+        return name.lowercased() == "localhost" || IPAddress(String(name))?.isLoopback == true
+    }
+}
+
+extension APIError {
+    static let notForAdministrators = APIError(
+        .forbidden, "unauthorized_client", .configurationError,
+        "This API key is not an administrator's. The administrator must give it operator: true in the configuration.")
+}
 
 /// The terms on which a request was admitted.
 public struct Admission: Sendable {
@@ -86,4 +326,83 @@ package struct PresentedToken: Sendable, Redacted {
     init(_ secret: Secret) { bytes = Array(secret.exposed.utf8)[...] }
 
     package var secret: Secret { Secret(String(decoding: bytes, as: UTF8.self)) }
+}
+
+/// Lets web frontends on other origins call the API from a browser (CORS, the Fetch standard): allowed origins, and the
+/// origins of API keys.
+struct CrossOrigin: Sendable {
+    private let grants: [String: APIGrant]
+    private let keyed: Set<String>
+    private let stored: StoredAPIKeys
+
+    /// - Parameter origins: As browsers write them in `Origin`: scheme, host and, unless it is the scheme's own, port.
+    init(_ origins: [String], clientOrigins: [String: Set<String>], keys: APIKeys, stored: StoredAPIKeys) {
+        grants = clientOrigins.mapValues { APIGrant(clients: $0) }
+            .merging(origins.map { ($0, APIGrant()) }) { $1 }
+        keyed = keys.origins
+        self.stored = stored
+    }
+
+    /// The grant of a request's origin without an API key; nil if there is none.
+    func grant(of request: Request) -> (origin: String, grant: APIGrant)? {
+        guard !grants.isEmpty, let origin = Self.origin(of: request), let grant = grants[origin] else { return nil }
+        return (origin, grant)
+    }
+
+    /// The origin of a request. Only ASCII, as browsers send it: other strings can be equal with different bytes.
+    static func origin(of request: Request) -> String? {
+        guard let origin = request.headers[.origin], origin.isASCII else { return nil }
+        return origin
+    }
+
+    func isPreflight(_ request: Request) -> Bool {
+        request.method == .options && request.headers[.accessControlRequestMethod] != nil
+    }
+
+    /// The response to a preflight request of an allowed origin; nil for any other request. Browsers cache it for at
+    /// most two hours.
+    func preflight(_ request: Request) async -> Response? {
+        guard isPreflight(request), let origin = Self.origin(of: request) else { return nil }
+        // A preflight does not name the key: any key for the origin admits it.
+        await stored.refresh()
+        guard isAllowed(origin) else { return nil }
+        return Response(
+            status: .noContent,
+            headers: [
+                .accessControlAllowMethods: "GET, POST, PATCH, DELETE",
+                .accessControlAllowHeaders: "Authorization, Content-Type, X-API-KEY",
+                .accessControlMaxAge: "7200",
+            ])
+    }
+
+    /// Adds the CORS fields. Without allowed origins, responses do not depend on the origin.
+    func mark(_ response: inout Response, for request: Request) {
+        guard !grants.isEmpty || !keyed.isEmpty || !stored.origins.isEmpty else { return }
+        response.headers.append(HTTPField(name: .vary, value: "Origin"))
+        guard let origin = Self.origin(of: request), isAllowed(origin) else { return }
+        response.headers.append(HTTPField(name: .accessControlAllowOrigin, value: origin))
+        response.headers.append(
+            HTTPField(
+                name: .accessControlExposeHeaders,
+                value: "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate"))
+    }
+
+    private func isAllowed(_ origin: String) -> Bool {
+        grants[origin] != nil || keyed.contains(origin) || stored.origins.contains(origin)
+    }
+}
+
+extension HTTPField.Name {
+    // Each text is a token, so the fallback is never used.
+    static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
+    /// RFC 7239.
+    static let forwarded = HTTPField.Name("Forwarded") ?? .from
+    static let rateLimit = HTTPField.Name("RateLimit") ?? .from
+    static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
+    /// W3C Trace Context section 3.2.
+    static let traceparent = HTTPField.Name("traceparent") ?? .from
+    /// W3C Trace Context section 3.3.
+    static let tracestate = HTTPField.Name("tracestate") ?? .from
+    static let xForwardedFor = HTTPField.Name("X-Forwarded-For") ?? .from
 }

@@ -233,3 +233,180 @@ extension APIError {
         .serviceUnavailable, "temporarily_unavailable", .serverError,
         "The server is overloaded. Try again in a moment.", headers: [.retryAfter: "1"])
 }
+
+/// The limits of requests.
+public struct RequestLimits: Sendable {
+    /// `count` at once, and as many again in each `seconds`.
+    public struct Quota: Sendable, Hashable {
+        /// Requests.
+        public let count: Int
+        /// The period.
+        public let seconds: Int
+
+        /// A quota of `count` in `seconds`.
+        public init(count: Int, seconds: Int) {
+            self.count = count
+            self.seconds = seconds
+        }
+    }
+
+    /// What is not in it has no limit.
+    public var quotas: [RateLimit: Quota] = [:]
+    /// Requests in progress.
+    public var requestsInProgress: Int?
+    /// Proxies whose forwarding fields count.
+    public var proxies = TrustedProxies()
+
+    /// No limits.
+    public init() {}
+}
+
+/// A limit that is a quota: a row of a table. Its setting with default and warning, and what counts requests, follow
+/// from the row.
+public struct RateLimit: Sendable, Hashable {
+    /// The key in `rate_limits`.
+    package let key: String
+    /// The default; nil for no limit.
+    package var usual: RequestLimits.Quota?
+    /// The name in refusals and metrics; nil for what the store alone counts.
+    var policy: String?
+    /// The setting's meaning.
+    package let meaning: String
+    /// What an administrator risks who turns the limit off; nil if there is no warning.
+    package var risk: String?
+    /// A rate that the warning suggests.
+    package var example = "1000/10s"
+
+    package static let all = [
+        perAddress, signInsPerAddress, startsPerAddress, startsPerSubnet, perAPIKey, changesPerUser, promptsPerUser,
+        promptsPerCaller,
+    ]
+
+    /// Requests of one address. By default enough for the phones of a town behind one address of their carrier.
+    public static let perAddress = RateLimit(
+        key: "per_address", usual: .init(count: 5000, seconds: 10), policy: "address",
+        meaning: "Requests from one address (IPv6: one /64 network); more are answered 429. Loopback addresses have no "
+            + "limit.", risk: "one address may send any number of requests")
+
+    /// Sign-ins, registrations and refreshes of one address.
+    public static let signInsPerAddress = RateLimit(
+        key: "sign_ins_per_address", usual: .init(count: 1000, seconds: 10), policy: "sign-ins",
+        meaning: "Sign-ins, registrations and refreshes from one address.",
+        risk: "one address may send any number of sign-ins")
+
+    /// Sign-ins by redirect started from one address: each is stored until it ends, and needs no API key.
+    public static let startsPerAddress = RateLimit(
+        key: "starts_per_address", usual: .init(count: 200, seconds: 10), policy: "starts",
+        meaning: "Sign-ins by redirect started from one address.",
+        risk: "one address may send any number of starts of sign-ins")
+
+    /// Sign-ins by redirect started from one subnet, a /24 of IPv4 or a /48 of IPv6.
+    public static let startsPerSubnet = RateLimit(
+        key: "starts_per_subnet", usual: .init(count: 1000, seconds: 10), policy: "subnet-starts",
+        meaning: "Sign-ins by redirect started from one subnet (IPv4: a /24; IPv6: a /48).",
+        risk: "one subnet may start any number of sign-ins")
+
+    /// Requests with one API key.
+    public static let perAPIKey = RateLimit(
+        key: "per_api_key", policy: "api-key", meaning: "Requests with one API key.")
+
+    /// Changes of one user's account.
+    public static let changesPerUser = RateLimit(
+        key: "changes_per_user", usual: .init(count: 60, seconds: 60), policy: "account",
+        meaning: "Changes to one user's account: profile, identities, transactions. Ending sessions has no limit.")
+
+    /// Requests to a provider that ask one user on their phone, of all callers and instances together.
+    public static let promptsPerUser = RateLimit(
+        key: "prompts_per_user", usual: .init(count: 10, seconds: 3600),
+        meaning: "Prompts on one user's phone by backchannel authentication, those of cancelled requests included. One "
+            + "caller may cause half of them.", risk: "one user may be prompted any number of times", example: "10/1h")
+
+    /// Requests of one caller to providers other than carriers, for all users together, that led to no sign-in. A
+    /// caller is an API key, or an address without one.
+    public static let promptsPerCaller = RateLimit(
+        key: "prompts_per_caller", usual: .init(count: 100, seconds: 3600),
+        meaning: "Prompts at OpenID providers by backchannel authentication that one caller (an API key, or an address "
+            + "without one) may cause for all users together. Those whose users signed in do not count.",
+        risk: "one caller may have a user prompted any number of times, with other spellings of login_hint",
+        example: "100/1h")
+}
+
+/// A token bucket for each of many callers, in a fixed space: the generic cell rate algorithm, which needs one number a
+/// bucket.
+///
+/// A hash maps a caller to a group of eight slots. If all are taken, the slot with the least debt is replaced, so that
+/// callers at the limit stay known however many others come. Nothing is allocated after init.
+final class BucketTable: Sendable {
+    enum Verdict: Sendable, Hashable {
+        /// This many more may come at once.
+        case admitted(remaining: Int)
+        /// The next one may come after this many seconds.
+        case refused(retryAfter: Int)
+    }
+
+    private struct Slot {
+        var caller: UInt64 = 0
+        /// When the bucket is full again, in nanoseconds of the uptime.
+        var fullAt: UInt64 = 0
+    }
+
+    private final class Shard: Sendable {
+        let slots: Mutex<[Slot]>
+
+        init(_ count: Int) { slots = Mutex([Slot](repeating: Slot(), count: count)) }
+    }
+
+    private static let groupSize = 8
+    private static let shardCount = 8
+
+    let quota: RequestLimits.Quota
+    /// The name of the limit in refusals and metrics.
+    let policy: String
+    private let shards: [Shard]
+    private let groupsPerShard: UInt64
+    /// The time between requests at the steady rate, and the time that the burst covers, in nanoseconds.
+    private let interval: UInt64
+    private let room: UInt64
+
+    /// - Parameter groups: Groups of eight slots in each of eight shards: 1 KiB of memory each.
+    init(_ quota: RequestLimits.Quota, _ policy: String, groups: Int) {
+        self.quota = quota
+        self.policy = policy
+        let count = UInt64(max(1, quota.count))
+        room = UInt64(max(1, quota.seconds)) * 1_000_000_000
+        interval = max(1, room / count)
+        groupsPerShard = UInt64(max(1, groups))
+        shards = (0..<Self.shardCount).map { _ in Shard(max(1, groups) * Self.groupSize) }
+    }
+
+    /// Takes one token from a caller's bucket.
+    /// - Parameter caller: A hash that clients cannot predict.
+    func take(_ caller: UInt64, at now: Duration) -> Verdict {
+        let now = Self.nanoseconds(now)
+        let shard = shards[Int(caller % UInt64(Self.shardCount))]
+        let start = Int((caller >> 8) % groupsPerShard) * Self.groupSize
+        return shard.slots.withLock { slots in
+            var slot = start
+            for index in start..<start + Self.groupSize {
+                if slots[index].caller == caller, slots[index].fullAt != 0 {
+                    slot = index
+                    break
+                }
+                if slots[index].fullAt < slots[slot].fullAt { slot = index }
+            }
+            if slots[slot].caller != caller { slots[slot] = Slot(caller: caller, fullAt: 0) }
+            let fullAt = max(slots[slot].fullAt, now) + interval
+            guard fullAt - now <= room else {
+                return .refused(retryAfter: Int((fullAt - now - room + 999_999_999) / 1_000_000_000))
+            }
+            slots[slot].fullAt = fullAt
+            return .admitted(remaining: Int((room - (fullAt - now)) / interval))
+        }
+    }
+
+    private static func nanoseconds(_ duration: Duration) -> UInt64 {
+        let (seconds, attoseconds) = duration.components
+        // Starts at 1: 0 marks a slot that was never taken.
+        return UInt64(clamping: seconds) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000) + 1
+    }
+}

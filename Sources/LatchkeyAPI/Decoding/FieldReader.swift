@@ -1,6 +1,8 @@
 package import HTTPServer
+import HTTPTypes
 package import OpenIDConnect
-import Primitives
+package import Primitives
+package import SignIn
 
 /// Reads typed values from a body and collects the problems, so that one response names them all.
 ///
@@ -154,4 +156,202 @@ extension JSONValue {
         if let text = string, let other = other.string { return text.hasSameBytes(as: other) }
         return self == other
     }
+}
+
+extension FieldReader {
+    package mutating func correlationID() -> CorrelationID? {
+        value(
+            "correlation_id", ["correlationId"], limit: 128,
+            demand: "must be visible ASCII characters without quotation marks and backslashes", CorrelationID.init)
+    }
+
+    package mutating func clientID(required: Bool = false) -> ClientID? {
+        value(
+            "client_id", ["clientId"], limit: 255, required: required, demand: "must be ASCII characters", ClientID.init
+        )
+    }
+
+    package mutating func redirectURI(required: Bool = true) -> String? {
+        visibleText("redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: required)
+    }
+
+    /// The client of a sign-in; without the field, the only client of the provider.
+    package mutating func clientID(at server: AuthorizationServer) -> ClientID? {
+        let before = problems.count
+        if let named = clientID() { return named }
+        guard problems.count == before else { return nil }
+        guard server.clients.count == 1, let only = server.clients.keys.first else {
+            return refused("client_id", "is missing, and the provider has several clients")
+        }
+        return only
+    }
+
+    /// The redirect URI of a sign-in; without the field, the only one that is registered for the client.
+    /// - Parameter clientID: Nil if it was refused.
+    mutating func redirectURI(of clientID: ClientID?, at server: AuthorizationServer) -> String? {
+        let before = problems.count
+        if let named = redirectURI(required: false) { return named }
+        guard problems.count == before else { return nil }
+        let registered = clientID.flatMap { server.clients[$0]?.redirectURIs } ?? []
+        guard let only = registered.first, registered.count == 1 else {
+            let reason = registered.isEmpty ? "" : ", and the client has several"
+            return refused("redirect_uri", "is missing" + reason)
+        }
+        return only
+    }
+
+    /// RFC 7636 section 4.1.
+    package mutating func codeVerifier() -> CodeVerifier? {
+        value(
+            "code_verifier", ["codeVerifier"], limit: 128,
+            demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
+    }
+
+    /// The network: from `mccmnc`, or from `mcc` and `mnc`.
+    package mutating func network(required: Bool = true) -> MCCMNC? {
+        let before = problems.count
+        let whole = digits("mccmnc", 5...6)
+        let country = digits("mcc", 3...3)
+        // 10 and 010 are different networks of one country.
+        let network = digits("mnc", 2...3, mayBeNumber: false)
+        guard problems.count == before else { return nil }
+        switch (whole, country, network) {
+        case (let whole?, nil, nil): return MCCMNC(whole)
+        case (let whole?, let country?, let network?) where whole == country + network: return MCCMNC(whole)
+        case (nil, let country?, let network?): return MCCMNC(country + network)
+        case (nil, nil, nil): return required ? refused("mccmnc", "is missing") : nil
+        case (nil, nil, _): return refused("mcc", "is missing")
+        case (nil, _, nil): return refused("mnc", "is missing")
+        default: return refused("mccmnc", "differs from mcc and mnc: send one form")
+        }
+    }
+
+    package mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
+
+    /// A phone number by which a group of servers finds one of them.
+    package mutating func phoneNumber() -> MSISDN? {
+        value(
+            "phone_number", ["phoneNumber"], limit: 16,
+            demand: "must be + and 5 to 15 digits, with the country code and without separators", MSISDN.init)
+    }
+
+    /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
+    /// - Parameter known: The values that the kind of sign-in has.
+    package mutating func prompt(_ known: [Prompt]) -> [Prompt] {
+        let words = words("prompt", limit: 64)
+        guard let prompt = Prompt.values(words), prompt.allSatisfy(known.contains) else {
+            refuse("prompt", "must be words of \(known.map(\.rawValue).joined(separator: ", ")); none excludes others")
+            return []
+        }
+        return prompt
+    }
+
+    /// At most 280 characters, of up to four bytes each.
+    package mutating func context(required: Bool = false) -> String? {
+        guard let text = text("context", limit: 280 * 4, required: required) else { return nil }
+        return text.unicodeScalars.count <= 280 ? text : refused("context", "is longer than 280 characters")
+    }
+}
+
+/// The fields of a request's body: of a JSON object, or of a form.
+package enum BodyFields {
+    case json(JSONObject)
+    case form(Query)
+
+    /// Body fields are few and small.
+    private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
+
+    /// Bytes of a body from a caller without an API key. A provider's token fits; decoding costs anyone's time.
+    private static let keylessBytes = 16 << 10
+
+    /// Reads the body by its `Content-Type`.
+    /// - Parameter admission: Of the caller; nil on a route that needs no API key.
+    /// - Throws: 415 for another type or charset; 413 for more than 16 KiB from a caller without an API key;
+    ///   400 for a malformed body, or a repeated field.
+    package init(_ request: Request, from admission: Admission? = nil) throws(APIError) {
+        let isForm = try Self.isForm(request)
+        let hasKey = if case .key? = admission?.ground { true } else { false }
+        guard hasKey || request.body.count <= Self.keylessBytes else { throw .bodyTooLarge }
+        if isForm {
+            guard let form = Query(request.body) else {
+                throw .malformed("The body is not a form. Send name=value pairs, joined by & and percent-encoded.")
+            }
+            guard form.repeatedName == nil else {
+                throw .malformed("A field of the form is repeated. Send each once.")
+            }
+            self = .form(form)
+        } else {
+            guard let value = try? JSONValue(parsing: request.body, limits: Self.limits) else {
+                throw .malformed("The body is not JSON, or names a member twice. Send one JSON object.")
+            }
+            guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
+            self = .json(object)
+        }
+    }
+
+    var names: [String] {
+        switch self {
+        case .json(let object): object.members.map(\.name)
+        case .form(let form): form.items.map(\.name)
+        }
+    }
+
+    /// The value of a field, also null or empty.
+    func raw(_ name: String) -> JSONValue? {
+        switch self {
+        case .json(let object): object[name]
+        case .form(let form): form[name].map { .string($0) }
+        }
+    }
+
+    /// The value of a field; nil if it is missing, null, or empty (RFC 6749 section 3.1: then it counts as omitted).
+    subscript(name: String) -> JSONValue? {
+        switch self {
+        case .json(let object):
+            guard let value = object[name], !value.isNull, value != .string("") else { return nil }
+            return value
+        case .form(let form):
+            guard let text = form[name], !text.isEmpty else { return nil }
+            return .string(text)
+        }
+    }
+
+    /// Whether the body is a form by its `Content-Type`, or else JSON.
+    private static func isForm(_ request: Request) throws(APIError) -> Bool {
+        guard let field = request.headers[.contentType] else { throw .unsupportedMediaType }
+        let type = MediaTypeText.essence(of: field)
+        guard type == "application/json" || type == "application/x-www-form-urlencoded", field.withBytes(isUTF8) else {
+            throw .unsupportedMediaType
+        }
+        return type != "application/json"
+    }
+
+    /// Whether no parameter of the field names another charset.
+    private static func isUTF8(_ field: UnsafeBufferPointer<UInt8>) -> Bool {
+        var rest = field[...]
+        while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
+            rest = rest[(semicolon + 1)...]
+            let text = rest.prefix { $0 != UInt8(ascii: ";") }
+            // A field can have thousands of parameters that are too short.
+            guard text.count >= "charset=".utf8.count else { continue }
+            let parameter = text.lazy
+                .filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+                .map(\.lowercasedASCII)
+            guard
+                !parameter.starts(with: "charset=".utf8) || parameter.elementsEqual("charset=utf-8".utf8)
+                    || parameter.elementsEqual("charset=\"utf-8\"".utf8)
+            else { return false }
+        }
+        return true
+    }
+}
+
+extension APIError {
+    static let bodyTooLarge = APIError(
+        .contentTooLarge, "payload_too_large", .invalidRequest,
+        "The body is too large. Without an API key it may have 16,384 bytes.")
+
+    static let unsupportedMediaType = APIError(
+        .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
+        "Send application/json or application/x-www-form-urlencoded, in UTF-8.")
 }

@@ -58,21 +58,6 @@ extension Request {
     }
 }
 
-extension HTTPField.Name {
-    // Each text is a token, so the fallback is never used.
-    static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
-    /// RFC 7239.
-    static let forwarded = HTTPField.Name("Forwarded") ?? .from
-    static let rateLimit = HTTPField.Name("RateLimit") ?? .from
-    static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
-    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
-    /// W3C Trace Context section 3.2.
-    static let traceparent = HTTPField.Name("traceparent") ?? .from
-    /// W3C Trace Context section 3.3.
-    static let tracestate = HTTPField.Name("tracestate") ?? .from
-    static let xForwardedFor = HTTPField.Name("X-Forwarded-For") ?? .from
-}
-
 /// The media types that a client accepts (RFC 9110 section 12.5.1).
 struct AcceptedTypes {
     /// In lower case, without parameters; weights from 0 to 1000.

@@ -173,6 +173,11 @@ extension APIOperation.Response {
             example: example, headers: ["Set-Cookie"])
     }
 
+    /// As ``redirect(setsCookie:)`` of a start by redirects.
+    package static let startLocation = location(
+        ["expires_in": .span("Time left for the sign-in", example: 600)],
+        example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
+
     /// Tokens, or cookies for a page.
     package static func session(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
         json(

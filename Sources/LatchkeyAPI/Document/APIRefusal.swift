@@ -99,14 +99,13 @@ public struct APIRefusal: Sendable {
         providersOwnCode, carrierError, carrierTimeout,
     ]
     package static let operatorUnknown = APIRefusal(SignInError.operatorUnknown)
-    static let ofOperators: [APIRefusal] = [
+    package static let ofOperators: [APIRefusal] = [
         operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
     ]
     package static let providersOwnCode = APIRefusal(
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",
         isProvidersOwn: true)
     package static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
-    package static let signInTooOld = APIRefusal(.signInTooOld(SignInConfiguration.Lifetimes().signInToLink))
     package static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
     package static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 

@@ -3,14 +3,7 @@ extension APISchema {
     static let bodies: KeyValuePairs<String, APISchema> = [
         "SignIn": object(
             "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place.",
-            // Generators make several types of a choice between groups, so the texts say it.
-            signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + pageFields
-                + networkFields),
-        "IdentityToLink": object(
-            "A sign-in, to be added to the user: with a `code`; at a provider of kind `camara` with an "
-                + "`operator_token` in its place.",
-            fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")])
-                + signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
+            codeOrTokenFields + pageFields + networkFields),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
             ["grant_type": text("Always the same. Also `grantType`.", choices: ["refresh_token"])],
@@ -83,9 +76,36 @@ extension APISchema {
             ]
     }
 
-    private static let operatorTokenFields = fields(optional: [
-        "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
-    ])
+    /// Generators make several types of a choice between groups, so the texts say that one of the two is required.
+    package static let codeOrTokenFields =
+        signInFields().map { $0.name == "code" ? $0.ifPresent : $0 }
+        + fields(optional: [
+            "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
+        ])
+
+    /// The fields of a start by redirects, in a body.
+    package static func startFields(
+        of types: [String], end description: String, _ redirectURI: String
+    ) -> [Field] {
+        fields(
+            [
+                "client_type": text("Also `clientType`.", choices: types),
+                "redirect_uri": visible(description, upTo: 2048, example: redirectURI),
+            ],
+            optional: [
+                "client_id": clientID,
+                "scope": words("Words of the client's `scopes`.", upTo: 1024, example: "openid email"),
+                "acr_values": acrValues, "context": context,
+                "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
+                "login_hint": text("The expected user."),
+                "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
+                "operator": operatorName, "phone_number": phoneNumber,
+                "code_challenge": text(
+                    "Of a verifier for `POST /auth/session`; a link does not use it.", pattern: "^[A-Za-z0-9_-]{43}$"),
+                "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
+                "correlation_id": correlationID,
+            ]) + networkFields
+    }
 
     private static let pageFields = fields(optional: [
         "client_type": text(

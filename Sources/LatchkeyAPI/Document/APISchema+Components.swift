@@ -58,9 +58,7 @@ extension APISchema {
                 "last_seen_at": seconds("When it was last used, accurate to five minutes"),
                 "expires_at": seconds("When it ends unless it is refreshed before"),
                 "current": flag("Whether this is the calling session."),
-            ]), "Identity": object("One of the user's ways to sign in.", identityFields),
-        "LinkedIdentity": object(
-            "A way to sign in that was added.", identityFields + fields(["correlation_id": correlationID])),
+            ]),
         "Provider": object(
             "A way to sign in.",
             [
@@ -148,12 +146,6 @@ extension APISchema {
         "expires": span("Lifetime of the session token", example: 3600),
         "expires_in": span("The same as `expires`", example: 3600),
         "new_user": flag("Whether this sign-in created the user."), "correlation_id": correlationID,
-    ])
-
-    private static let identityFields = fields([
-        "id": text("For `DELETE /users/me/identities/{id}`."),
-        "issuer": text("The issuer that vouches for the user.", example: "https://op1.att.com"),
-        "created_at": seconds("When it was added"),
     ])
 
     private static let attributes: APISchema = {

@@ -111,9 +111,3 @@ package struct OpenAPIDocument: Sendable {
         **Browsers** of allowed origins may call from their pages: preflights succeed for exactly those.
         """
 }
-
-extension APIOperation {
-    /// The operations without those of features.
-    static let ofCore: [APIOperation] =
-        ofSignIn + ofSessions + ofAccount + ofLinking + ofPublishedKeys + ofOperation
-}

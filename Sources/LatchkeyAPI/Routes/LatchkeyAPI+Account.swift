@@ -1,7 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import OpenIDConnect
-import Primitives
+package import Primitives
 import SignIn
 import StorageModel
 
@@ -22,55 +22,144 @@ extension LatchkeyAPI {
         try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)
         return withoutSession(.emptyObject, request)
     }
+}
 
-    func listIdentities(_ caller: SignedInCaller) async throws -> Response {
-        let identities = try await useCases.sessions.identities(for: caller.holder)
-        return .json(.ok, capacity: 160 * (identities.count + 1)) { json in
-            json.add("identities", objects: identities) { identity, json in
-                json.add("id", identity.id)
-                json.add("issuer", identity.issuer)
-                json.add("created_at", identity.createdAt.secondsSinceEpoch)
+extension User {
+    /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
+    /// require, is the user's public id, not the provider's subject; `sub` is the same for clients that read a userinfo
+    /// response (OpenID Connect Core section 5.3.2).
+    /// - Parameter claims: The further claims that the user consented to share with the session's client.
+    func response(_ claims: ClientClaims?, _ compatibility: Compatibility) -> Response {
+        compatibility.android ? androidResponse(claims) : response(claims)
+    }
+
+    private func response(_ claims: ClientClaims?) -> Response {
+        .json(.ok, capacity: 512) { json in
+            json.add("user_id", id.number)
+            json.add("username", orNull: profile[.username])
+            json.add("name", orNull: profile[.name])
+            json.add("email", orNull: profile[.email])
+            json.add("postal_code", orNull: profile[.postalCode])
+            json.add("phone_number", orNull: profile[.phoneNumber])
+            json.add("zenkey_sub", publicID)
+            json.add("sub", publicID)
+            json.add("created_at", createdAt.secondsSinceEpoch)
+            addVerifications(to: &json)
+            guard let claims else { return }
+            claims.claims.write(to: &json)
+            json.add("claims_by", claims.issuer)
+        }
+    }
+
+    /// Whether, when and by whom the e-mail address and the phone number were verified.
+    package func addVerifications(to json: inout JSONObjectWriter) {
+        if let email = assertions?.email {
+            json.add("email_verified", true)
+            json.add("email_verified_at", email.time.secondsSinceEpoch)
+            json.add("email_verified_by", email.issuer)
+        } else {
+            json.add(members: #""email_verified":false,"email_verified_at":null,"email_verified_by":null"#)
+        }
+        if let phoneNumber = assertions?.phoneNumber {
+            json.add("phone_number_verified", true)
+            json.add("phone_number_verified_at", phoneNumber.time.secondsSinceEpoch)
+            json.add("phone_number_verified_by", phoneNumber.issuer)
+        } else {
+            json.add(
+                members:
+                    #""phone_number_verified":false,"phone_number_verified_at":null,"phone_number_verified_by":null"#)
+        }
+    }
+
+    /// As the published Android example's `UserResponse` decodes it: attributes are objects with a `value`.
+    private func androidResponse(_ claims: ClientClaims?) -> Response {
+        .json(.ok, capacity: 512) { json in
+            json.add("user_id", id.number)
+            json.add("username", orNull: profile[.username])
+            if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
+                json.add("name", object: profile.writeName)
             }
+            for (name, attribute) in Self.androidAttributes {
+                if let text = profile[attribute] { json.add(name, object: { $0.add("value", text) }) }
+            }
+            if let claims {
+                claims.claims.writeObjects(to: &json)
+                json.add("claims_by", claims.issuer)
+            }
+            json.add("zenkey_sub", publicID)
+            json.add("sub", publicID)
+            json.add("created_at", createdAt.secondsSinceEpoch)
+            addVerifications(to: &json)
         }
     }
 
-    func unlinkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.sessions.unlink(request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
-        return .emptyObject
-    }
+    private static let androidAttributes: [(StaticString, UserAttribute)] = [
+        ("email", .email), ("postal_code", .postalCode), ("phone_number", .phoneNumber),
+    ]
+}
 
-    /// Adding a way to sign in (docs/accounts.md).
-    func linkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let fields = try BodyFields(request, from: caller.admission)
-        var reader = FieldReader(fields)
-        guard let provider = reader.text("provider", limit: 64, required: true) else {
-            throw reader.refusal()
-        }
-        let link = try await linkRequest(fields, at: provider, request, caller)
-        try caller.admission.check(link.clientID.text)
-        return try await useCases.linkIdentity(link, token: caller.token, holder: caller.holder).response
-    }
-
-    private func linkRequest(
-        _ fields: BodyFields, at provider: String, _ request: Request, _ caller: SignedInCaller
-    ) async throws -> SignInRequest {
-        guard useCases.providers.hasOperators(provider) else {
-            return try SignInRequest(fields, at: try useCases.providers.find(withoutOperators: provider))
-        }
-        // Before the server is looked up.
-        try useCases.linkIdentity.checkAge(of: caller.holder.session)
-        return try await groupRequest(
-            fields, at: provider, terms: terms(of: request, caller.admission).of(caller.holder.user.id))
+extension Profile {
+    func writeName(to json: inout JSONObjectWriter) {
+        json.add("value", ifPresent: self[.name])
+        json.add("given_name", ifPresent: self[.givenName])
+        json.add("family_name", ifPresent: self[.familyName])
     }
 }
 
-extension LinkIdentity.Linked {
-    fileprivate var response: Response {
-        return .json(isNew ? .created : .ok, capacity: 256) { json in
-            json.add("id", identity.id)
-            json.add("issuer", identity.issuer)
-            json.add("created_at", identity.createdAt.secondsSinceEpoch)
-            json.add("correlation_id", correlationID.text)
+extension ProfileEdit {
+    private static let fixed =
+        ["user_id", "zenkey_sub", "sub", "created_at"]
+        + ["email", "phone_number"].flatMap { name in ["", "_at", "_by"].map { "\(name)_verified\($0)" } }
+        + ConsentedClaim.allCases.map(\.rawValue)
+    private static let editable = UserAttribute.allCases.flatMap {
+        Set([$0.rawValue, $0.registrationName]).sorted(by: >)
+    }
+
+    /// Reads an edit from a body's fields, as a merge patch (RFC 7396): a missing field stays, null clears it. So does
+    /// an empty text, because a form has no null.
+    /// - Throws: 400 that names every field of the wrong type, and every field that cannot be changed.
+    init(_ fields: BodyFields) throws(APIError) {
+        var reader = FieldReader(fields)
+        self.init()
+        for attribute in UserAttribute.allCases {
+            let alias = attribute.registrationName
+            attributes[attribute] = reader.edit(attribute.rawValue, alias == attribute.rawValue ? nil : alias)
+            if alias != attribute.rawValue, reader.raw(attribute.rawValue) != nil {
+                attributeNames[attribute] = attribute.rawValue
+            }
         }
+        for name in Self.fixed where fields.names.contains(name) { reader.refuse(name, "cannot be changed") }
+        // Its name is not repeated, because it is input.
+        if fields.names.contains(where: { !Self.fixed.contains($0) && !Self.editable.contains($0) }) {
+            reader.refuse("a field", "is unknown: send only \(Self.editable.joined(separator: ", "))")
+        }
+        try reader.check()
+    }
+}
+
+extension FieldReader {
+    /// A text, empty where the field is null; nil where the field is left out.
+    fileprivate mutating func edit(_ name: String, _ alias: String? = nil) -> String? {
+        let found = [name, alias].compactMap { $0 }.compactMap { name in raw(name).map { (name, $0) } }
+        guard let (used, value) = found.first else { return nil }
+        guard found.count == 1 else { return refused(name, "is repeated as \(found[1].0): send one of them") }
+        if value.isNull { return "" }
+        guard let text = value.string else { return refused(used, "must be a string or null") }
+        return text.utf8.count <= 1024 ? text : refused(used, "is longer than 1024 bytes")
+    }
+
+    /// The attributes of a registration.
+    /// - Parameter names: Gets the names of those that were sent under another than their first one.
+    package mutating func attributes(
+        _ aliases: [UserAttribute: [String]] = [:], names: inout UserAttributes<String>
+    ) -> UserAttributes<String> {
+        var attributes = UserAttributes<String>()
+        for attribute in UserAttribute.allCases {
+            let name = attribute.registrationName
+            let others = (attribute.rawValue == name ? [] : [attribute.rawValue]) + (aliases[attribute] ?? [])
+            attributes[attribute] = text(name, others, limit: 1024)
+            names[attribute] = sentNames[name]
+        }
+        return attributes
     }
 }

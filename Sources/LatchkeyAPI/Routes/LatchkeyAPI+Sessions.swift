@@ -1,7 +1,7 @@
 package import HTTPServer
-package import HTTPTypes
+import HTTPTypes
 import Primitives
-package import SignIn
+import SignIn
 import StorageModel
 
 extension LatchkeyAPI {
@@ -86,17 +86,6 @@ extension LatchkeyAPI {
         }
     }
 
-    /// Responds with a new session: tokens, or cookies for a page.
-    package func respond(
-        _ signedIn: SignedIn, _ status: HTTPResponse.Status, to admission: Admission, _ request: Request
-    ) async -> Response {
-        guard admission.isPage else { return signedIn.response(status) }
-        await endFormerSession(of: request)
-        var response = inCookies(signedIn, status)
-        forgetRegistration(of: request, in: &response)
-        return response
-    }
-
     /// Renews the session of a page.
     ///
     /// A refusal leaves the cookies as they are: they may by now belong to a session that another tab has begun.
@@ -142,7 +131,7 @@ extension LatchkeyAPI {
         return response
     }
 
-    private func inCookies(_ signedIn: SignedIn, _ status: HTTPResponse.Status) -> Response {
+    func inCookies(_ signedIn: SignedIn, _ status: HTTPResponse.Status) -> Response {
         var response = signedIn.response(status, withTokens: false)
         response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
         return response
@@ -151,4 +140,23 @@ extension LatchkeyAPI {
 
 extension Request {
     fileprivate var hasNoCredentials: Bool { headers.count(of: .authorization) == 0 && headers.count(of: .apiKey) == 0 }
+}
+
+extension RefreshRequest {
+    /// Reads a refresh from a body's fields (RFC 6749 section 6, docs/sessions.md).
+    /// - Parameter cookie: The refresh token of a page, in place of the field.
+    /// - Throws: 400 that names every missing or malformed field; 400 for another grant type.
+    init(_ fields: BodyFields, caller: Caller, cookie: Secret? = nil) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let grantType = reader.text("grant_type", ["grantType"], limit: 128, required: true)
+        if let grantType, grantType != "refresh_token" { throw .unsupportedGrantType(correlationID) }
+        let refreshToken =
+            cookie
+            ?? reader.visibleText("refresh_token", ["refreshToken"], limit: 512, required: true).map { Secret($0) }
+        self.init(refreshToken: refreshToken ?? Secret(""), caller: caller)
+        clientID = reader.visibleText("client_id", ["clientId"], limit: 255)
+        self.correlationID = correlationID
+        try reader.check(correlationID)
+    }
 }

@@ -1,50 +1,49 @@
-import HTTPServer
-import HTTPTypes
+package import HTTPServer
+package import HTTPTypes
 import OpenIDConnect
-import Primitives
-import SignIn
+package import Primitives
+package import SignIn
 
 /// Sign-in with a code, and the nonces for it.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
-        guard !useCases.providers.hasOperators(provider) else {
-            return .task { try await self.signInAtGroup(request, admission, provider: provider) }
-        }
-        let signIn = try SignInRequest(
-            BodyFields(request, from: admission), at: try useCases.providers.find(withoutOperators: provider),
-            caller: admission.signInCaller, device: DeviceName.of(request))
-        guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
-        return .task { try await self.complete(signIn, admission, request) }
-    }
-
-    /// The server may have to be looked up before the client is known.
-    private func signInAtGroup(
-        _ request: Request, _ admission: Admission, provider: String
-    ) async throws -> Response {
-        let signIn = try await groupRequest(
+        let signIn = try signInRequest(
             BodyFields(request, from: admission), at: provider, terms: terms(of: request, admission),
             caller: admission.signInCaller, device: DeviceName.of(request))
-        // The body may name another client than the administrator's.
-        guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
-        return try await complete(signIn, admission, request)
+        return .task { try await self.complete(try await signIn.run(), admission, request) }
     }
 
-    /// A sign-in at a group of servers, as the feature of its kind reads it.
-    func groupRequest(
-        _ fields: BodyFields, at name: String, terms: CallerTerms, caller: Caller? = nil, device: String? = nil
-    ) async throws -> SignInRequest {
-        let provider = try useCases.providers.find(name)
-        for feature in features {
-            let request = try await feature.signInRequest(
-                fields, at: provider, of: self, terms: terms, caller: caller, device: device)
-            if let request { return request }
+    /// Reads a sign-in. At once, unless it is at a group of servers: the feature of its kind reads it, and may have to
+    /// look the server up.
+    /// - Parameters:
+    ///   - terms: Who may choose a server of a group.
+    ///   - caller: Who sent it, if that is not said by a session.
+    ///   - device: A name for the user's device, of a session that starts.
+    /// - Throws: `not_found` for an unknown provider; 400 that names every missing or malformed field.
+    package func signInRequest(
+        _ fields: BodyFields, at name: String, terms: @autoclosure () -> CallerTerms, caller: Caller? = nil,
+        device: String? = nil
+    ) throws -> ValueOrTask<SignInRequest> {
+        guard let provider = useCases.providers[name], provider.group != nil else {
+            let target = try useCases.providers.find(withoutOperators: name)
+            return .value(try SignInRequest(fields, at: target, caller: caller, device: device))
         }
-        throw SignInError.internalFault
+        let terms = terms()
+        return .task {
+            for feature in self.features {
+                let request = try await feature.signInRequest(
+                    fields, at: provider, of: self, terms: terms, caller: caller, device: device)
+                if let request { return request }
+            }
+            throw SignInError.internalFault
+        }
     }
 
     private func complete(
         _ signIn: SignInRequest, _ admission: Admission, _ request: Request
     ) async throws -> Response {
+        // At a group, the body may name another client than the administrator's.
+        guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
@@ -57,8 +56,138 @@ extension LatchkeyAPI {
         }
     }
 
+    /// Responds with a new session: tokens, or cookies for a page.
+    package func respond(
+        _ signedIn: SignedIn, _ status: HTTPResponse.Status, to admission: Admission, _ request: Request
+    ) async -> Response {
+        guard admission.isPage else { return signedIn.response(status) }
+        await endFormerSession(of: request)
+        var response = inCookies(signedIn, status)
+        forgetRegistration(of: request, in: &response)
+        return response
+    }
+
     /// A body is ignored.
     func issueNonce(_ request: Request, _ admission: Admission) async throws -> Response {
-        try await useCases.nonceIssuer.issue(provider: request.provider, for: terms(of: request, admission)).response
+        let issued = try await useCases.nonceIssuer.issue(
+            provider: request.provider, for: terms(of: request, admission))
+        return .json(.ok, capacity: 128) { json in
+            json.add("nonce", issued.nonce.exposed)
+            json.add("state", issued.state.exposed)
+            json.add("expires_in", issued.expiresIn)
+        }
+    }
+}
+
+extension SignedIn {
+    /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
+    /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
+    package func response(
+        _ status: HTTPResponse.Status, withTokens: Bool = true,
+        _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
+    ) -> Response {
+        .json(status, capacity: 384) { json in
+            if withTokens {
+                json.add("token", tokens.token.exposed)
+                json.add("access_token", tokens.token.exposed)
+                json.add("refresh_token", tokens.refreshToken.exposed)
+                json.add("token_type", "bearer")
+            }
+            json.add("expires", tokens.expiresIn)
+            json.add("expires_in", tokens.expiresIn)
+            json.add("new_user", isNew)
+            json.add("correlation_id", correlationID.text)
+            more(&json, self)
+        }
+    }
+}
+
+extension SignInRequest {
+    /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
+    /// `context` and `acr_values` (docs/approvals.md).
+    /// - Parameters:
+    ///   - target: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
+    ///     read for carriers only.
+    ///   - caller: Who sent it, if that is not said by a session.
+    ///   - device: A name for the user's device, of a session that starts.
+    /// - Throws: 400 that names every missing or malformed field.
+    package convenience init(
+        _ fields: BodyFields, at target: SignInTarget, isTransaction: Bool = false, caller: Caller? = nil,
+        device: String? = nil
+    ) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let clientID = reader.clientID(at: target.server)
+        let code = reader.visibleText("code", limit: 4096, required: true, allowingSpaces: true)
+        let network = target.usesNetworkDiscovery ? reader.network() : nil
+        let redirectURI = reader.redirectURI(of: clientID, at: target.server)
+        let codeVerifier = reader.codeVerifier()
+        let nonce = reader.text("nonce", limit: 512)
+        var demand = AuthenticationDemand()
+        demand.acrValues = reader.words("acr_values", ["acrValues"], limit: 255, required: isTransaction)
+        demand.context = reader.context(required: isTransaction)
+        let state = reader.text("state", limit: 1024)
+        demand.scopes = reader.words("scope", limit: 1024)
+        guard reader.problems.isEmpty, let clientID, let code, let redirectURI else {
+            throw reader.refusal(correlationID)
+        }
+        self.init(
+            provider: target.reference, clientID: clientID, code: Secret(code), network: network,
+            redirectURI: redirectURI, codeVerifier: codeVerifier, nonce: nonce.map(Secret.init), demand: demand,
+            state: state, correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
+    }
+}
+
+/// Guesses a name of the device from `User-Agent`, for the list of sessions.
+///
+/// Coarse on purpose: one of a few dozen names, so that no input is stored or shown, and users cannot be identified by
+/// it.
+package enum DeviceName {
+    package static func of(_ request: Request) -> String? { name(ofUserAgent: request.headers[.userAgent] ?? "") }
+
+    /// Such as `Firefox on Windows` or `iPhone`; nil if nothing is recognised.
+    static func name(ofUserAgent text: String) -> String? {
+        let agent = Array(text.utf8.prefix(512))
+        switch (browsers.first(in: agent), systems.first(in: agent)) {
+        case (let browser?, let system?): return "\(browser) on \(system)"
+        case (let name?, nil), (nil, let name?): return name
+        case (nil, nil): return nil
+        }
+    }
+
+    /// The more specific mark first: an iPad may send Macintosh, Android sends Linux, and all browsers send Mozilla.
+    private static let systems = Marks([
+        ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("okhttp/", "Android"), ("CrOS", "ChromeOS"),
+        ("Windows", "Windows"), ("Macintosh", "Mac"), ("CFNetwork/", "Apple device"), ("Linux", "Linux"),
+    ])
+    /// Edge and Opera also send Chrome, and Chrome also sends Safari.
+    private static let browsers = Marks([
+        ("Edg/", "Edge"), ("EdgA/", "Edge"), ("EdgiOS/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"), ("SamsungBrowser/", "Samsung Internet"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ])
+}
+
+/// Texts to search for in one pass, with a name for each.
+private struct Marks: Sendable {
+    private let marks: [(mark: [UInt8], name: String)]
+    /// Whether a mark begins with a byte.
+    private let begins: [Bool]
+
+    init(_ marks: [(mark: String, name: String)]) {
+        self.marks = marks.map { (Array($0.mark.utf8), $0.name) }
+        var begins = [Bool](repeating: false, count: 256)
+        for (mark, _) in self.marks { if let first = mark.first { begins[Int(first)] = true } }
+        self.begins = begins
+    }
+
+    /// The name of the first mark, in their order, that the text contains.
+    func first(in text: [UInt8]) -> String? {
+        var found = marks.count
+        for index in text.indices where begins[Int(text[index])] {
+            let rest = text[index...]
+            if let earlier = marks[..<found].firstIndex(where: { rest.starts(with: $0.mark) }) { found = earlier }
+        }
+        return found < marks.count ? marks[found].name : nil
     }
 }

@@ -1,9 +1,172 @@
 public import HTTPServer
 public import HTTPTypes
-import OpenIDConnect
+package import OpenIDConnect
 public import Primitives
 package import SignIn
-package import StorageModel
+import StorageModel
+
+/// An error response of the API: a status, and the JSON that all errors share.
+package struct APIError: Error, Sendable {
+    package let status: HTTPResponse.Status
+    package let code: String
+    let errorType: ErrorType
+    /// For developers: what was wrong and what to do.
+    package let description: String
+    /// For the person who uses the app.
+    package private(set) var userMessage: String
+    var correlationID: CorrelationID?
+    /// Beside the fields of every error.
+    package var headers: HTTPFields = [:]
+    /// What an unknown user needs to register, if that is the reason.
+    var offer: RegistrationOffer?
+    /// Whether the path has no route and no file, for all callers. A browser gets a page then.
+    var isUnknownPath = false
+
+    package init(
+        _ status: HTTPResponse.Status, _ code: String, _ errorType: ErrorType, _ description: String,
+        headers: HTTPFields = [:], userMessage: String? = nil, correlationID: CorrelationID? = nil
+    ) {
+        self.status = status
+        self.code = code
+        self.errorType = errorType
+        self.description = description
+        self.userMessage = userMessage ?? UserMessage.text(code, errorType)
+        self.headers = headers
+        self.correlationID = correlationID
+    }
+
+    /// This error, with the text for a situation in place of the usual one for the person who uses the app.
+    package func telling(_ situation: UserMessage.Situation) -> APIError {
+        var error = self
+        error.userMessage = situation.rawValue
+        return error
+    }
+
+    /// - Parameter asProblem: Whether the client accepts problem details (RFC 9457): they have the same members, and
+    ///   the RFC's. `type` is `about:blank`, because `error` tells the kinds of errors apart.
+    func response(requestID: String, asProblem: Bool = false) -> Response {
+        var json = JSONObjectWriter(capacity: 512)
+        if asProblem {
+            json.add("type", "about:blank")
+            json.add("title", status.reasonPhrase)
+            json.add("status", status.code)
+            json.add("detail", description)
+        }
+        json.add("error", code)
+        json.add("error_description", description)
+        json.add("message", userMessage)
+        json.add("error_type", errorType.rawValue)
+        json.add("correlation_id", ifPresent: correlationID?.text)
+        json.add("request_id", requestID)
+        if let offer { offer.write(to: &json) }
+        var response = Response.json(status, json.finish())
+        if asProblem { response.headers[.contentType] = "application/problem+json" }
+        response.headers.append(contentsOf: headers)
+        return response
+    }
+
+    static let invalidAPIKey = APIError(
+        .unauthorized, "invalid_api_key", .invalidRequest,
+        "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
+        headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
+
+    /// As ``invalidAPIKey``, for a request with an `Origin`. It is the same for every origin and key.
+    static let invalidAPIKeyOfPage = APIError(
+        invalidAPIKey.status, invalidAPIKey.code, invalidAPIKey.errorType,
+        invalidAPIKey.description + " A page needs none if the administrator lists its origin in allowed_origins, "
+            + "letter by letter as the browser sends it.",
+        headers: invalidAPIKey.headers)
+
+    /// No session token was sent (RFC 6750 section 3.1: then the challenge names no error).
+    static let sessionMissing = APIError(
+        .unauthorized, "invalid_token", .invalidRequest,
+        "The session token is missing. Send Authorization: Bearer and the token.",
+        headers: [.wwwAuthenticate: "Bearer"])
+
+    static let sessionInvalid = APIError(
+        .unauthorized, "invalid_token", .requestDenied,
+        "The session token is malformed, unknown, expired or revoked. Sign in again.",
+        headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
+
+    static let crossSiteRequest = APIError(
+        .forbidden, "invalid_request", .requestDenied,
+        "A session cookie allows changes only from a page of this server. Send Authorization: Bearer instead.")
+
+    static let notReady = APIError(
+        .serviceUnavailable, "temporarily_unavailable", .serverError,
+        "The server is about to stop, or cannot use its database. Try again in 5 seconds.",
+        headers: [.retryAfter: "5"])
+
+    /// RFC 6749 section 5.2.
+    static func unsupportedGrantType(_ correlationID: CorrelationID?) -> APIError {
+        APIError(
+            .badRequest, "unsupported_grant_type", .invalidRequest,
+            "grant_type is not supported. Send refresh_token.", correlationID: correlationID)
+    }
+
+    package static func malformed(_ description: String, _ correlationID: CorrelationID? = nil) -> APIError {
+        APIError(.badRequest, "invalid_request", .invalidRequest, description, correlationID: correlationID)
+    }
+
+    package static let notAForm = malformed("The body is not a form. Send application/x-www-form-urlencoded.")
+
+    /// The provider vouches for the user, who is not registered.
+    /// - Parameter compatibility: With `compat.android` the error has the name that the published Android example
+    ///   compares with.
+    package static func mustRegister(_ offer: RegistrationOffer, _ compatibility: Compatibility) -> APIError {
+        var error = APIError(
+            .forbidden, compatibility.android ? "unlinked_user" : "user_not_registered", .requestDenied,
+            "This identity is not registered. Register with state_key and the missing attributes.",
+            correlationID: offer.correlationID)
+        error.offer = offer
+        return error
+    }
+
+    /// The refusal of a use case.
+    package init(_ error: SignInError) {
+        self.init(
+            error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage,
+            correlationID: error.correlationID)
+        if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
+        // RFC 9110 section 15.5.2: a 401 names a scheme.
+        if status == .unauthorized {
+            let isOfToken = error.code == .invalidToken || error.code == .insufficientUserAuthentication
+            headers[.wwwAuthenticate] = isOfToken ? #"Bearer error="\#(error.code.rawValue)""# : "Bearer"
+        }
+    }
+
+    /// A refusal of the server or the router.
+    init(_ error: HTTPError) {
+        let type: ErrorType =
+            switch error.status.code {
+            case 408: .requestTimeout
+            case 429, 500...: .serverError
+            default: .invalidRequest
+            }
+        self.init(error.status, error.code, type, error.message, headers: error.headers)
+        isUnknownPath = error.status == .notFound
+    }
+}
+
+extension SignInError.Code {
+    /// The status of a code (docs/errors.md).
+    var status: HTTPResponse.Status {
+        switch self {
+        case .invalidRequest, .unauthorizedClient, .expired, .operatorUnknown: .badRequest
+        case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
+            .refusedByProvider, .notOnMobileNetwork:
+            .unauthorized
+        case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
+        case .notFound: .notFound
+        case .userAlreadyExists, .lastIdentity, .grantMissing, .receiptRedeemed: .conflict
+        case .rateLimited: .tooManyRequests
+        case .serverError: .internalServerError
+        case .carrierError: .badGateway
+        case .temporarilyUnavailable: .serviceUnavailable
+        case .carrierTimeout: .gatewayTimeout
+        }
+    }
+}
 
 extension Response {
     private static let jsonHeaders: HTTPFields = [
@@ -37,124 +200,9 @@ extension Response {
     }
 }
 
-extension SignedIn {
-    /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
-    /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
-    package func response(
-        _ status: HTTPResponse.Status, withTokens: Bool = true,
-        _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
-    ) -> Response {
-        .json(status, capacity: 384) { json in
-            if withTokens {
-                json.add("token", tokens.token.exposed)
-                json.add("access_token", tokens.token.exposed)
-                json.add("refresh_token", tokens.refreshToken.exposed)
-                json.add("token_type", "bearer")
-            }
-            json.add("expires", tokens.expiresIn)
-            json.add("expires_in", tokens.expiresIn)
-            json.add("new_user", isNew)
-            json.add("correlation_id", correlationID.text)
-            more(&json, self)
-        }
-    }
-}
-
-extension NonceIssuer.Issued {
-    var response: Response {
-        .json(.ok, capacity: 128) { json in
-            json.add("nonce", nonce.exposed)
-            json.add("state", state.exposed)
-            json.add("expires_in", expiresIn)
-        }
-    }
-}
-
-extension User {
-    /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
-    /// require, is the user's public id, not the provider's subject; `sub` is the same for clients that read a userinfo
-    /// response (OpenID Connect Core section 5.3.2).
-    /// - Parameter claims: The further claims that the user consented to share with the session's client.
-    func response(_ claims: ClientClaims?, _ compatibility: Compatibility) -> Response {
-        compatibility.android ? androidResponse(claims) : response(claims)
-    }
-
-    private func response(_ claims: ClientClaims?) -> Response {
-        .json(.ok, capacity: 512) { json in
-            json.add("user_id", id.number)
-            json.add("username", orNull: profile[.username])
-            json.add("name", orNull: profile[.name])
-            json.add("email", orNull: profile[.email])
-            json.add("postal_code", orNull: profile[.postalCode])
-            json.add("phone_number", orNull: profile[.phoneNumber])
-            json.add("zenkey_sub", publicID)
-            json.add("sub", publicID)
-            json.add("created_at", createdAt.secondsSinceEpoch)
-            addVerifications(to: &json)
-            guard let claims else { return }
-            claims.claims.write(to: &json)
-            json.add("claims_by", claims.issuer)
-        }
-    }
-
-    /// Whether, when and by whom the e-mail address and the phone number were verified.
-    package func addVerifications(to json: inout JSONObjectWriter) {
-        if let email = assertions?.email {
-            json.add("email_verified", true)
-            json.add("email_verified_at", email.time.secondsSinceEpoch)
-            json.add("email_verified_by", email.issuer)
-        } else {
-            json.add(members: #""email_verified":false,"email_verified_at":null,"email_verified_by":null"#)
-        }
-        if let phoneNumber = assertions?.phoneNumber {
-            json.add("phone_number_verified", true)
-            json.add("phone_number_verified_at", phoneNumber.time.secondsSinceEpoch)
-            json.add("phone_number_verified_by", phoneNumber.issuer)
-        } else {
-            json.add(
-                members:
-                    #""phone_number_verified":false,"phone_number_verified_at":null,"phone_number_verified_by":null"#)
-        }
-    }
-
-    /// As the published Android example's `UserResponse` decodes it: attributes are objects with a `value`.
-    private func androidResponse(_ claims: ClientClaims?) -> Response {
-        .json(.ok, capacity: 512) { json in
-            json.add("user_id", id.number)
-            json.add("username", orNull: profile[.username])
-            if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
-                json.add("name", object: profile.writeName)
-            }
-            for (name, attribute) in Self.androidAttributes {
-                if let text = profile[attribute] { json.add(name, object: { $0.add("value", text) }) }
-            }
-            if let claims {
-                claims.claims.writeObjects(to: &json)
-                json.add("claims_by", claims.issuer)
-            }
-            json.add("zenkey_sub", publicID)
-            json.add("sub", publicID)
-            json.add("created_at", createdAt.secondsSinceEpoch)
-            addVerifications(to: &json)
-        }
-    }
-
-    private static let androidAttributes: [(StaticString, UserAttribute)] = [
-        ("email", .email), ("postal_code", .postalCode), ("phone_number", .phoneNumber),
-    ]
-}
-
-extension Profile {
-    fileprivate func writeName(to json: inout JSONObjectWriter) {
-        json.add("value", ifPresent: self[.name])
-        json.add("given_name", ifPresent: self[.givenName])
-        json.add("family_name", ifPresent: self[.familyName])
-    }
-}
-
 extension ConsentedClaims {
     /// The claims in the form of the carriers' userinfo response: objects with a `value`.
-    fileprivate func writeObjects(to json: inout JSONObjectWriter) {
+    func writeObjects(to json: inout JSONObjectWriter) {
         for claim in present {
             guard let value = self[claim] else { continue }
             json.add(named: claim.rawValue) { $0.add("value", json: value.json) }

@@ -83,9 +83,6 @@ extension Settings {
             "sessions.refresh_grace", .seconds(0...300), \.sessions.refreshGrace,
             "How long after a refresh a retry of it gets the same tokens again; 0 refuses every retry."),
         Setting(
-            "sessions.max_age_to_link", .seconds(60...315_360_000), \.sessions.signInToLink,
-            "How long after signing in a user may add another way to sign in."),
-        Setting(
             "id_token.clock_skew", .seconds(0...600), \.idToken.clockSkewSeconds,
             "How far a provider's clock may differ from this machine's."),
         Setting(

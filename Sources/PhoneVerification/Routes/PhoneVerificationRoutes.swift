@@ -116,8 +116,8 @@ extension PhoneVerificationFeature {
         let clientID = reader.clientID(at: target.server)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
         return SignInRequest(
-            token: token, provider: target.reference, clientID: clientID, correlationID: correlationID,
-            sentNames: reader.sentNames, caller: caller, device: device)
+            provider: target.reference, clientID: clientID, code: token, standsInForCode: true,
+            correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
 }
 

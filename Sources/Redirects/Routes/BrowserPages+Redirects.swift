@@ -42,7 +42,7 @@ extension BrowserPages {
         let words: String =
             switch end.result {
             case .signedIn, .handedOver: "You are signed in. You may close this window."
-            case .linked: "You can now also sign in this way. You may close this window."
+            case .errandDone(let text): text
             case .taskEnded: "Continue in the app. You may close this window."
             case .mustRegister: "Continue in the window that you came from. You may close this one."
             case .failed(let error): APIError(error).userMessage

@@ -58,24 +58,6 @@ extension RedirectsFeature {
                 APIRefusal(SignInError.sessionCodeUnknown, as: "session_id_unknown"),
                 APIRefusal(SignInError.sessionCodeVerifierWrong, as: "code_verifier_wrong"),
             ]),
-        APIOperation(
-            .post, "/auth/{provider}/link", "startLink", .account, .browserSession,
-            "Add a way to sign in, by redirects",
-            """
-            For a page of this server's own origin, whose session is in cookies. It ends at `redirect_uri` with \
-            `action=link&status=success` or \
-            `action=link&status=failure&message=…&error=…&error_description=…&correlation_id=…`. Only the session that \
-            started it can finish it. A refusal is a page for a person, unless JSON is asked for.
-            """,
-            parameters: [.provider],
-            body: APIOperation.Body(
-                schema: "LinkStart",
-                example: #"{"client_type": "web", "redirect_uri": "https://web.example/settings"}"#),
-            responses: [.redirect(), startLocation],
-            refusals: [
-                .providerUnknown, .carrierError, .signInTooOld, .carrierTimeout, .providersOwnCode,
-                .otherClientAtSignIn,
-            ]),
     ]
 
     package static let schemas = APISchema.ofRedirects
@@ -92,10 +74,6 @@ extension RedirectsFeature {
             at: "/auth/{provider}/{client_type}/callback", operation.id + "OfKind",
             added: [.path("client_type", .text("`web`, `ios`, …", example: "web"))], "`client_type` is not used.")
     }
-
-    private static let startLocation = APIOperation.Response.location(
-        ["expires_in": .span("Time left for the sign-in", example: 600)],
-        example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
 
     private static let start = APIOperation(
         .get, "/auth/{provider}/start", "startRedirect", .redirects, .browser, "Begin a sign-in in the browser",
@@ -143,7 +121,7 @@ extension RedirectsFeature {
             .query("correlation_id", .text("Names the sign-in in the logs.", example: APIExample.correlationID)),
             .query("tracking_id", .visible("In a success; by default the correlation id.", upTo: 128, example: "t-1")),
         ],
-        responses: [.redirect(), startLocation],
+        responses: [.redirect(), .startLocation],
         refusals: [
             .providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .operatorUnknown, .otherClientAtSignIn,
         ])
@@ -160,7 +138,7 @@ extension RedirectsFeature {
             example: """
                 {"client_type": "ios", "redirect_uri": "com.example.app://callback", "phone_number": "+12025550123"}
                 """),
-        responses: [startLocation], refusals: start.refusals)
+        responses: [.startLocation], refusals: start.refusals)
 
     private static let initiate = APIOperation(
         .get, "/auth/{provider}/initiate-login", "initiateLogin", .redirects, .browser,
@@ -171,7 +149,7 @@ extension RedirectsFeature {
         """,
         parameters: [.provider]
             + APISchema.loginInitiationFields.map { .query($0.name, isRequired: $0.isRequired, $0.schema) },
-        responses: [.redirect(), startLocation],
+        responses: [.redirect(), .startLocation],
         refusals: [.providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn])
 
     private static let initiateByForm = APIOperation(
@@ -226,10 +204,6 @@ extension RedirectsFeature {
 
 extension APISchema {
     static let ofRedirects: KeyValuePairs<String, APISchema> = [
-        "LinkStart": object(
-            "A link by redirects: the fields of a start.",
-            startFields(
-                of: ["web", "popup"], end: "Where the link ends: one of the client's.", "https://web.example/done")),
         "AppStart": object(
             "A start of an app.",
             startFields(
@@ -268,27 +242,4 @@ extension APISchema {
         "login_hint_token": visible("From the choice of the carrier, on a secondary device.", upTo: 4096),
         "response": visible("In place of all others: a signed JWT that has them (JARM).", upTo: 16_384),
     ])
-
-    private static func startFields(
-        of types: [String], end description: String, _ redirectURI: String
-    ) -> [Field] {
-        fields(
-            [
-                "client_type": text("Also `clientType`.", choices: types),
-                "redirect_uri": visible(description, upTo: 2048, example: redirectURI),
-            ],
-            optional: [
-                "client_id": clientID,
-                "scope": words("Words of the client's `scopes`.", upTo: 1024, example: "openid email"),
-                "acr_values": acrValues, "context": context,
-                "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
-                "login_hint": text("The expected user."),
-                "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
-                "operator": operatorName, "phone_number": phoneNumber,
-                "code_challenge": text(
-                    "Of a verifier for `POST /auth/session`; a link does not use it.", pattern: "^[A-Za-z0-9_-]{43}$"),
-                "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
-                "correlation_id": correlationID,
-            ]) + networkFields
-    }
 }

@@ -4,6 +4,7 @@ import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
+import StorageModel
 
 /// The routes of sign-ins by redirects (docs/web-frontends.md).
 struct RedirectRoutes: BrowserRedirects {
@@ -24,8 +25,6 @@ struct RedirectRoutes: BrowserRedirects {
         router.post(RedirectsFeature.startPath, api.admitting(.entering) { try await startForApp($1, $2) })
         router.get(RedirectsFeature.initiationPath, api.starting { try await initiateLogin($1) })
         router.post(RedirectsFeature.initiationPath, api.paged { try await initiateLoginByForm($1) })
-        let link = api.changing { try await startLink($1, $2) }
-        router.post("/auth/{provider}/link", api.paged { try await link($1).run() })
         addCallback("/auth/{provider}/callback", to: &router)
         addCallback("/auth/{provider}/{client_type}/callback", to: &router)
         router.post("/auth/session", api.admitting(.enteringOrPage) { try await takeSession($1, $2) })
@@ -39,7 +38,11 @@ struct RedirectRoutes: BrowserRedirects {
 
     private func listProviders() -> Response {
         let base = api.baseURL.url ?? ""
-        let providers = api.useCases.providers.all.filter { !$0.usesBackchannelOnly }
+        // At one for backchannel authentication alone, no client has a redirect URI to which a browser could come back.
+        let providers = api.useCases.providers.all.filter { provider in
+            provider.openID?.backchannelTokenDelivery.mode == nil
+                || !provider.allClients.allSatisfy(\.redirectURIs.isEmpty)
+        }
         return .json(.ok, capacity: 160 * (providers.count + 1)) { json in
             json.add("providers", objects: providers) { provider, json in
                 json.add("id", provider.name)
@@ -122,15 +125,17 @@ struct RedirectRoutes: BrowserRedirects {
             callbackURL: "\(try api.publicURL())/auth/\(request.provider)/callback")
     }
 
-    /// Only by `POST`, so that a session cookie alone begins nothing; only this browser's session can finish it.
-    private func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
+    func startErrand(
+        _ request: Request, of caller: SignedInCaller, _ check: (RedirectStart) throws(SignInError) -> Void
+    ) async throws -> Response {
         var start = try RedirectStart(
             FieldReader(BodyFields(request)), provider: request.provider, publicURL: try api.publicURL())
         start.caller = api.terms(of: request, caller.admission)
-        let step = try await redirectSignIn.startLink(
-            start, for: caller.holder, browser: api.cookies.browser(of: request))
-        return respond(step, asJSON: request.prefersJSON)
+        try check(start)
+        start.purpose = .errand(session: caller.holder.session.id)
+        return respond(
+            try await redirectSignIn.start(start, browser: api.cookies.browser(of: request)),
+            asJSON: request.prefersJSON)
     }
 
     /// HEAD, as link checkers send it, must not spend the `state`.
@@ -188,7 +193,7 @@ struct RedirectRoutes: BrowserRedirects {
             {
                 response.headers.append(try await registration.cookie(for: offer, endingAt: location, api))
             }
-        case .handedOver, .linked, .taskEnded, .failed: break
+        case .handedOver, .errandDone, .taskEnded, .failed: break
         }
         return response
     }
@@ -262,7 +267,4 @@ extension APIError {
 
     fileprivate static let startNeedsBrowser = APIError.malformed(
         "client_type must be ios or android to post a start. A browser begins at the same address by GET.")
-
-    fileprivate static let linkNeedsCookie = APIError.malformed(
-        "This call is for browsers with a session cookie. An app posts its code to /users/me/identities.")
 }

@@ -1,6 +1,7 @@
-import OpenIDConnect
-import Primitives
-import StorageModel
+import Logging
+package import OpenIDConnect
+package import Primitives
+package import StorageModel
 
 /// Signs a user in with the authorization code that an app got from a provider.
 ///
@@ -10,12 +11,11 @@ import StorageModel
 /// case .mustRegister(let offer): …  // a handle, for the registration
 /// }
 /// ```
-package struct SignInWithCode: UseCase {
+package struct SignInWithCode: Sendable {
     let environment: Environment
     let store: any SignInStore & OneTimeRecordStore
     let idempotency: Idempotency
     let completion: SignInCompletion
-    let oneTimeStore: EncryptedOneTimeStore
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
@@ -80,8 +80,8 @@ package struct SignInWithCode: UseCase {
         // After discovery, so that a failed discovery does not cost the nonce.
         if run.usesIssuedNonce, turn.nonceTakenAt == nil {
             run.begin(.attempt)
-            try await store.takeIssuedNonce(of: run.request, at: clock.now())
-            turn.nonceTakenAt = clock.now()
+            try await store.takeIssuedNonce(of: run.request, at: environment.clock.now())
+            turn.nonceTakenAt = environment.clock.now()
         }
         if let group = run.target.provider.group { return try await group.verifyUser(of: run, at: provider) }
         return try await run.verifyUser(try await run.exchangeCode(at: provider), from: provider)
@@ -98,14 +98,14 @@ package struct SignInWithCode: UseCase {
             asking: run.scopes, run.correlationID
         ) { record in
             record.portedFrom = ported
-            record.idempotency = turn.record(at: clock.now())
+            record.idempotency = turn.record(at: environment.clock.now())
             record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
         }
         let signedIn = try await mappingStoreErrors(await store.signIn(record))
         // Nil: the store has created no session. The token in place of a code was used before, or the user must
         // register, has signed out since, or was moved.
         guard let signedIn else {
-            if let use = verified.tokenUse { try await oneTimeStore.spend(use) }
+            if let use = verified.tokenUse { try await completion.oneTimeStore.spend(use) }
             switch try await completion.store.status(of: verified.identity) {
             case .unknown where completion.mustRegister: break
             case .live: throw .signedOutSince
@@ -126,11 +126,11 @@ package struct SignInWithCode: UseCase {
 }
 
 extension SignInWithCode {
-    /// Redeems a code without signing anyone in, for a user who adds an identity.
+    /// Redeems a code without signing anyone in, for a feature's use case of a signed-in user.
     /// - Parameter session: The id of the user's session. A retry in another session is another request.
-    func verify(_ run: SignInRun, linkedTo session: String) async throws(SignInError) -> VerifiedSignIn {
+    package func verify(_ run: SignInRun, ofSession session: String) async throws(SignInError) -> VerifiedSignIn {
         let outcome: Idempotency.Outcome
-        switch try await idempotency.begin(run, linkedTo: session) {
+        switch try await idempotency.begin(run, ofSession: session) {
         case .replay(let earlier, _): outcome = earlier
         case .proceed(var turn):
             do throws(SignInError) {
@@ -140,9 +140,9 @@ extension SignInWithCode {
                 (outcome, _) = try await idempotency.finish(turn, error, of: run)
             }
         }
-        // A link never ends with a session: its idempotency key differs from a sign-in's.
+        // It never ends with a session: its idempotency key differs from a sign-in's.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
-        if let use = verified.tokenUse { try await oneTimeStore.spend(use) }
+        if let use = verified.tokenUse { try await completion.oneTimeStore.spend(use) }
         return verified
     }
 
@@ -160,5 +160,249 @@ enum AllowedCommitDelay {
     /// - Parameter elapsed: Nanoseconds since the sign-in began.
     static func nanoseconds(after elapsed: UInt64) -> UInt64 {
         elapsed < shortestSignIn ? 0 : min(elapsed / 20, longest)
+    }
+}
+
+/// What every sign-in ends with once a provider has vouched for the user: by code, by redirects or on the backchannel.
+///
+/// The use case begins the session, stores it in its own commit, and ends the sign-in with what the store says.
+package struct SignInCompletion: Sendable {
+    /// A session that is not stored yet.
+    package struct Started {
+        let issued: IssuedSession
+        let ticket: SessionCache.Ticket
+    }
+
+    package let environment: Environment
+    package let sessions: Sessions
+    package let registrar: (any Registrar)?
+    package let store: any IdentityStore
+    package let vault: TokenVault
+    package let claimsVault: ClaimsVault
+    package let oneTimeStore: EncryptedOneTimeStore
+    /// Those of the features; without one, no account moves.
+    let formerIdentitySources: [FormerIdentitySource]
+
+    /// Whether a user who is unknown must register.
+    package var mustRegister: Bool { registrar?.isRequired ?? false }
+
+    /// The identities whose account may move to that of a sign-in, with the proofs of that.
+    package func formerIdentities(
+        of user: VerifiedSignIn, in signIn: some UserVerification
+    ) async throws(SignInError) -> [PortedIdentity] {
+        guard !user.portTokens.isEmpty else { return [] }
+        guard !formerIdentitySources.isEmpty else {
+            signIn.note("port tokens are not used: this build of the program moves no accounts", [:], at: .debug)
+            return []
+        }
+        signIn.begin(.migrate)
+        var found: [PortedIdentity] = []
+        for source in formerIdentitySources { found += try await source(user, signIn) }
+        return found
+    }
+
+    /// - Parameters:
+    ///   - provider: Whose tokens are stored.
+    ///   - scopes: What the sign-in asked for.
+    ///   - complete: Completes the record.
+    /// - Returns: The session, and the record that stores it.
+    package func begin(
+        _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
+        asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID,
+        complete: (inout SignInRecord) -> Void
+    ) -> (Started, SignInRecord) {
+        var issued = sessions.issue(for: clientID, on: device)
+        if let idToken = verified.idToken { issued.keep(idToken) }
+        let ticket = sessions.cache.ticket(at: environment.clock.now())
+        var record = SignInRecord(
+            identity: verified.identity, profile: verified.userInfo?.attributes, session: issued.record,
+            newcomers: mustRegister ? .mustRegister : .welcome(publicID: environment.random.token(bytes: 16)),
+            requestID: correlationID.text,
+            tokens: verified.tokens.map { vault.storing($0, of: provider, for: clientID) })
+        record.verified = verified.userInfo?.verified ?? VerifiedFlags()
+        record.claims = verified.userInfo.map { userInfo in
+            claimsVault.update(
+                with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer), asked: scopes())
+        }
+        record.provenPhoneNumber = verified.provenPhoneNumber
+        record.tokenUse = verified.tokenUse?.record
+        record.providerSession = verified.providerSession
+        complete(&record)
+        return (Started(issued: issued, ticket: ticket), record)
+    }
+
+    /// - Parameters:
+    ///   - signedIn: The user as stored with the session.
+    ///   - isRepeated: Whether the same sign-in ended before.
+    package func end(
+        _ started: Started, by signedIn: SignedInUser, _ correlationID: CorrelationID, isRepeated: Bool = false
+    ) -> SignedIn {
+        // The user's other sessions are read again, with the changed profile.
+        if signedIn.isChanged { sessions.cache.remove(signedIn.user.id) }
+        for holder in signedIn.formerHolders { sessions.cache.remove(holder) }
+        sessions.remember(started.issued, of: signedIn.user, started.ticket)
+        return SignedIn(
+            tokens: started.issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
+            correlationID: correlationID, isRepeated: isRepeated)
+    }
+
+    /// Offers registration to a user who is unknown, as ``Registrar``.
+    package func offer(
+        to user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
+        codeChallenge: String? = nil
+    ) async throws(SignInError) -> RegistrationOffer {
+        // Callers ask ``mustRegister`` before, which is false without a registrar.
+        guard let registrar else { throw .internalFault }
+        return try await registrar.offer(
+            to: user, of: provider, for: clientID, correlationID, codeChallenge: codeChallenge, by: self)
+    }
+}
+
+/// The user that a provider vouches for, and the attributes it gives.
+///
+/// A class, so that the idempotency table holds it in one word.
+package final class VerifiedSignIn: Sendable {
+    package let identity: Identity
+    /// The port tokens in the ID token, not yet verified.
+    package let portTokens: [Secret]
+    /// The user's attributes; nil if none were asked for.
+    package let userInfo: UserInfo?
+    /// The provider's tokens; nil unless they are stored.
+    package let tokens: ProviderTokens?
+    /// The provider's own session (`sid`), if the ID token names one.
+    package let providerSession: ProviderSessionHash?
+    /// The ID token, if it is kept for the logout at the provider.
+    package let idToken: IDTokenHint?
+    /// The phone number that the mobile network has proven to be the user's; nil if none did.
+    package let provenPhoneNumber: String?
+    /// Marks the token that stood in for a code as used; nil for a code. Each use case that accepts the user must
+    /// store it.
+    package let tokenUse: TokenUse?
+
+    /// A user with what the provider tells.
+    package init(
+        _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
+        providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
+        tokenUse: TokenUse? = nil
+    ) {
+        self.identity = identity
+        self.portTokens = portTokens
+        self.userInfo = userInfo
+        self.tokens = tokens
+        self.providerSession = providerSession
+        self.idToken = idToken
+        self.provenPhoneNumber = provenPhoneNumber
+        self.tokenUse = tokenUse
+    }
+
+    /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
+    convenience init(_ user: ProviderUser, _ tokens: ProviderTokens?) {
+        self.init(Identity(issuer: user.issuer, subject: user.subject), user.attributes, tokens: tokens)
+    }
+
+    /// - Parameter hint: The ID token in compact form, if it is kept.
+    package convenience init(
+        _ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens?, hint: IDTokenHint? = nil
+    ) {
+        self.init(
+            Identity(issuer: idToken.issuer, subject: idToken.subject), userInfo, portTokens: idToken.portTokens,
+            tokens: tokens,
+            providerSession: idToken.sessionID.map { ProviderSessionHash(issuer: idToken.issuer, id: $0) },
+            idToken: hint)
+    }
+}
+
+extension UserInfo {
+    /// Which of the attributes the provider verified.
+    package var verified: VerifiedFlags { VerifiedFlags(email: emailVerified, phoneNumber: phoneNumberVerified) }
+}
+
+/// The outcome of a sign-in that was not refused.
+package enum SignInOutcome: Sendable {
+    case signedIn(SignedIn)
+    /// The provider vouches for a user who is unknown here and must register first.
+    case mustRegister(RegistrationOffer)
+}
+
+/// A user has a new session.
+package struct SignedIn: Sendable {
+    package let tokens: SessionTokens
+    package let userID: UserID
+    /// Whether this sign-in created the user. A repeated one says the same as the first.
+    package let isNew: Bool
+    package let correlationID: CorrelationID
+    /// Whether the same sign-in ended before: then the user is counted already.
+    let isRepeated: Bool
+
+    package init(
+        tokens: SessionTokens, userID: UserID, isNew: Bool, correlationID: CorrelationID, isRepeated: Bool = false
+    ) {
+        self.tokens = tokens
+        self.userID = userID
+        self.isNew = isNew
+        self.correlationID = correlationID
+        self.isRepeated = isRepeated
+    }
+}
+
+/// Proves that a user has an account under other identities. Asked in a sign-in before its transaction, which moves the
+/// account to the identity that signs in.
+/// - Returns: The other identities, in the order in which the store tries them.
+package typealias FormerIdentitySource =
+    @Sendable (
+        _ user: VerifiedSignIn, _ signIn: any UserVerification
+    ) async throws(SignInError) -> [PortedIdentity]
+
+extension IdentityStore {
+    /// An identity that an account was moved away from can neither sign in nor register.
+    package func refuseIfMoved(_ identity: Identity) async throws(SignInError) {
+        if case .moved = try await status(of: identity) { throw .identityMoved }
+    }
+
+    func status(of identity: Identity) async throws(SignInError) -> IdentityStatus {
+        let statuses = try await mappingStoreErrors(await statuses(of: [identity]))
+        return statuses.first ?? .unknown
+    }
+}
+
+/// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
+/// the nonce it belongs to.
+package struct NonceIssuer: Sendable {
+    let environment: Environment
+    /// In seconds.
+    let lifetime: Int64
+    let store: any OneTimeRecordStore
+
+    /// Issues a nonce for a sign-in with a provider.
+    /// - Returns: What an app puts into its authorization request, and the seconds until the nonce expires. The app
+    ///   compares the state with the authorization response; this server does not keep it.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators;
+    ///   `unauthorized_client`; `temporarily_unavailable`.
+    package func issue(
+        provider: String, for caller: CallerTerms
+    ) async throws(SignInError) -> (nonce: Secret, state: Secret, expiresIn: Int64) {
+        let target = try environment.providers.find(withoutOperators: provider)
+        try caller.check(mayUseOneOf: target.server.clients.values)
+        let nonce = environment.random.token()
+        let record = OneTimeRecord(
+            handle: TokenHash(sha256Of: nonce), purpose: Self.purpose(provider), content: [],
+            expiresAt: environment.clock.now().advanced(bySeconds: lifetime))
+        _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: []))
+        return (Secret(nonce), Secret(environment.random.token(bytes: 16)), lifetime)
+    }
+
+    /// The text is stored, and other versions of the server read it: it never changes.
+    fileprivate static func purpose(_ provider: String) -> String { "nonce for \(provider)" }
+}
+
+extension OneTimeRecordStore {
+    /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
+    /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
+    package func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
+        guard let nonce = request.nonce else { throw .nonceMissing }
+        let hash = TokenHash(sha256Of: nonce.exposed)
+        let taken = try await mappingStoreErrors(
+            await takeOneTimeRecord(hash, purpose: NonceIssuer.purpose(request.provider.text), at: now))
+        guard taken != nil else { throw .nonceNotIssued }
     }
 }

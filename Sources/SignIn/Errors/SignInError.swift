@@ -1,9 +1,11 @@
 package import OpenIDConnect
 package import Primitives
+package import StorageModel
 
 /// The error of a use case, with the code and the description that the API returns.
 ///
 /// Its texts are safe to log and to send: no secret, code, token, subject or attribute is ever in them.
+@dynamicMemberLookup
 package struct SignInError: Error, Sendable, Hashable {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case invalidRequest = "invalid_request"
@@ -48,24 +50,32 @@ package struct SignInError: Error, Sendable, Hashable {
         case serverError = "server_error"
     }
 
-    private struct Contents: Sendable, Hashable {
-        let code: Code
-        let providerCode: String?
-        let errorType: ErrorType
-        let problem: String
+    /// What an error has, besides what follows from it.
+    package struct Contents: Sendable, Hashable {
+        package let code: Code
+        /// The error code, of OAuth or of the provider's own, with which the provider refused.
+        package let providerCode: String?
+        package let errorType: ErrorType
+        fileprivate let problem: String
         /// What to do, where ``problem`` does not say it.
-        var remedy: String?
-        var field: String?
-        var attributeProblems = UserAttributes<String>()
-        var check: IDTokenCheck?
-        var cause: String?
-        var carrierError: String?
-        var request: OIDCError.FailedRequest?
-        var situation: UserMessage.Situation?
-        let retryAfter: Int64?
-        let fault: Fault
-        var codeMayBeSpent: Bool
-        var correlationID: CorrelationID?
+        fileprivate var remedy: String?
+        /// The name of the request's field that is to blame, with which the description begins; nil if there is none.
+        package fileprivate(set) var field: String?
+        /// What is wrong with each attribute that is to blame, such as `is missing`; the description names them all.
+        package internal(set) var attributeProblems = UserAttributes<String>()
+        fileprivate var check: IDTokenCheck?
+        /// What exactly was wrong with the provider's response or with the store, for the log.
+        package var cause: String?
+        fileprivate var carrierError: String?
+        fileprivate var request: OIDCError.FailedRequest?
+        fileprivate var situation: UserMessage.Situation?
+        /// Seconds after which to try again; nil if a retry does not help.
+        package let retryAfter: Int64?
+        /// Who caused it. The client's errors are logged as info, the provider's as warnings, the server's as errors.
+        package let fault: Fault
+        /// True if the authorization code may have been used up.
+        package var codeMayBeSpent: Bool
+        package internal(set) var correlationID: CorrelationID?
     }
 
     private var contents: Boxed<Contents>
@@ -88,30 +98,23 @@ package struct SignInError: Error, Sendable, Hashable {
                 retryAfter: retryAfter, fault: fault, codeMayBeSpent: codeMayBeSpent))
     }
 
-    package var code: Code { contents.value.code }
-    /// The error code, of OAuth or of the provider's own, with which the provider refused.
-    package var providerCode: String? { contents.value.providerCode }
-    package var errorType: ErrorType { contents.value.errorType }
+    package subscript<Value>(dynamicMember member: KeyPath<Contents, Value>) -> Value {
+        contents.value[keyPath: member]
+    }
+
+    package subscript<Value>(dynamicMember member: WritableKeyPath<Contents, Value>) -> Value {
+        get { contents.value[keyPath: member] }
+        set { contents.value[keyPath: member] = newValue }
+    }
+
     /// What was wrong and what to do, for the developer of the app.
     package var description: String {
-        (field.map { $0 + " " } ?? "") + contents.value.problem + (contents.value.remedy.map { " " + $0 } ?? "")
-    }
-    /// The name of the request's field that is to blame, with which the description begins; nil if there is none.
-    package var field: String? { contents.value.field }
-    /// What is wrong with each attribute that is to blame, such as `is missing`; the description names them all.
-    package internal(set) var attributeProblems: UserAttributes<String> {
-        get { contents.value.attributeProblems }
-        set { contents.value.attributeProblems = newValue }
+        (self.field.map { $0 + " " } ?? "") + self.problem + (self.remedy.map { " " + $0 } ?? "")
     }
     /// The check of the ID token that failed, if one did.
     package var check: IDTokenCheck? {
         get { contents.value.check }
         set { contents.value.check = newValue }
-    }
-    /// What exactly was wrong with the provider's response or with the store, for the log.
-    package var cause: String? {
-        get { contents.value.cause }
-        set { contents.value.cause = newValue }
     }
     /// The provider's own error code, if it sent one, for the log.
     package var carrierError: String? {
@@ -124,23 +127,9 @@ package struct SignInError: Error, Sendable, Hashable {
         set { contents.value.request = newValue }
     }
     /// The text for the person who uses the app.
-    package var userMessage: String { contents.value.situation?.rawValue ?? UserMessage.text(codeText, errorType) }
-    /// Seconds after which to try again; nil if a retry does not help.
-    package var retryAfter: Int64? { contents.value.retryAfter }
-    /// Who caused it. The client's errors are logged as info, the provider's as warnings, the server's as errors.
-    package var fault: Fault { contents.value.fault }
-    /// True if the authorization code may have been used up.
-    package var codeMayBeSpent: Bool {
-        get { contents.value.codeMayBeSpent }
-        set { contents.value.codeMayBeSpent = newValue }
-    }
-    package internal(set) var correlationID: CorrelationID? {
-        get { contents.value.correlationID }
-        set { contents.value.correlationID = newValue }
-    }
-
+    package var userMessage: String { self.situation?.rawValue ?? UserMessage.text(codeText, self.errorType) }
     /// The `error` of a response.
-    package var codeText: String { providerCode ?? code.rawValue }
+    package var codeText: String { self.providerCode ?? self.code.rawValue }
 
     package static func invalidRequest(_ description: String) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, description)
@@ -160,7 +149,7 @@ package struct SignInError: Error, Sendable, Hashable {
     /// This error, with the text for a situation in place of the usual one for the person who uses the app.
     package func telling(_ situation: UserMessage.Situation) -> SignInError {
         var error = self
-        error.contents.value.situation = situation
+        error.situation = situation
         return error
     }
 
@@ -188,9 +177,9 @@ package struct SignInError: Error, Sendable, Hashable {
 
     /// This error of a request that cannot be sent again. A failure of the store says so.
     package func withoutRetry() -> SignInError {
-        guard contents.value.remedy != nil else { return self }
+        guard self.remedy != nil else { return self }
         var error = self
-        error.contents.value.remedy = "Start a new sign-in in a moment."
+        error.remedy = "Start a new sign-in in a moment."
         return error
     }
 
@@ -217,7 +206,7 @@ package struct SignInError: Error, Sendable, Hashable {
     package func with(_ correlationID: CorrelationID, _ sentNames: [String: String] = [:]) -> SignInError {
         var error = self
         error.correlationID = correlationID
-        if let field, let sent = sentNames[field] { error.contents.value.field = sent }
+        if let field = self.field, let sent = sentNames[field] { error.field = sent }
         return error
     }
 }
@@ -237,7 +226,7 @@ package protocol CausingError: Error {
 extension OIDCError: CausingError {}
 
 extension SignInError: CausingError {
-    package var reason: String { cause ?? description }
+    package var reason: String { self.cause ?? description }
 }
 
 /// The kinds of error that ZenKey's app kits distinguish, by which an app decides what to show (the iOS guide, section
@@ -327,5 +316,131 @@ package enum UserMessage {
         case .discoveryStateError: "You cannot be signed in this way. Please choose another way to sign in."
         case .unknownError: "This did not go through. Please try again, and contact support if it keeps failing."
         }
+    }
+}
+
+/// Errors of the use cases themselves.
+extension SignInError {
+    /// Names the configured providers, at most ten: the sign-in page shows them to everyone, too.
+    package static func unknownProvider(among names: [String]) -> SignInError {
+        let shown = names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
+        return SignInError(
+            .notFound, .invalidRequest,
+            "No sign-in provider of this name is configured. Use the name of a configured one: \(shown).")
+    }
+
+    package static let unknownClient = invalidRequest(
+        field: "client_id",
+        "is not one of this provider's clients. Use the client_id that is registered for this app.")
+
+    /// - Parameter sent: Is in the log only, without its query, beside the nearest of the registered ones.
+    package static func redirectURINotRegistered(_ sent: String, among registered: [String]) -> SignInError {
+        var error = invalidRequest(
+            field: "redirect_uri",
+            "is not one of the client's registered redirect URIs. Send it exactly as it is registered."
+        ).telling(.misconfigured)
+        let shown = AppRedirectURI.shown(sent)
+        error.cause =
+            AppRedirectURI.nearest(to: sent, among: registered).map {
+                "redirect_uri is \(shown), which is not registered; the nearest registered one is \($0)"
+            } ?? "redirect_uri is \(shown), and the client has no registered one"
+        return error
+    }
+
+    static let codeVerifierMissing = invalidRequest(
+        "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")
+
+    static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
+
+    package static let nothingConfirms = invalidRequest(
+        "This provider issues no ID tokens to confirm nonce, acr_values or context. Leave them out.")
+
+    static let nonceNotIssued = invalidRequest(
+        "nonce was not issued by this server, or was used, or has expired. Get a new one from the attempts endpoint.")
+
+    /// The sign-in was sent again, and its user was erased since.
+    static let userErased = invalidGrant(
+        "The code was used before, and its user was erased since. Start again with a new authorization request.")
+
+    /// The account was moved away from this identity. The carrier may have given it to another user since.
+    static let identityMoved = SignInError(
+        .refusedByProvider, .requestDenied,
+        "The account was moved to another carrier. Sign in with that carrier; the administrator can undo a move "
+            + "by mistake.",
+        providerCode: "request_denied")
+
+    /// The sign-in was sent again, and a session of its user was ended since.
+    static let signedOutSince = invalidGrant(
+        "The code was used before, and its user was signed out since. Start a new sign-in.")
+
+    static let sentTooOften = invalidGrant(
+        "The code was used before, and the same request was repeated too often. Start a new sign-in.")
+
+    static let sentAgainWithoutVerifier = SignInError(
+        .refusedByProvider, .requestDenied,
+        "The code was used before. A sign-in without a code_verifier cannot be sent again. Start a new sign-in.",
+        providerCode: "invalid_grant", codeMayBeSpent: true)
+
+    package static let emailDomainBlocked = SignInError(
+        .emailDomainBlocked, .invalidRequest,
+        "The administrator does not allow e-mail addresses of this domain. Use another address.")
+
+    package static let sessionUnknown = SignInError(
+        .invalidToken, .requestDenied, "The session token is missing, unknown, expired or revoked. Sign in again.")
+
+    /// Also for other users' sessions, so that guesses learn nothing.
+    package static let noSuchSession = SignInError(
+        .notFound, .invalidRequest, "The user has no session of this id. List the sessions to get their ids.")
+
+    /// One text for every cause, so that guesses learn nothing.
+    package static let refreshTokenInvalid = SignInError(
+        .invalidGrant, .requestDenied,
+        "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.")
+
+    static let refreshContended = SignInError(
+        .temporarilyUnavailable, .serverError,
+        "Many requests use this refresh token at once. Send the same request again in a moment.", retryAfter: 1,
+        fault: .ours)
+
+    package static let internalFault = SignInError(
+        .serverError, .serverError, "The server has an internal error. Try again later.", fault: .ours)
+
+    package static func malformedAttributes(_ check: AttributeCheck) -> SignInError {
+        var error = SignInError(.invalidRequest, .invalidRequest, check.texts.joined(separator: "; ") + ".")
+        error.attributeProblems = check.problems
+        return error
+    }
+
+    /// A store that fails has not said "signed out" or "unknown".
+    package init(_ error: StorageError) {
+        self.init(
+            .temporarilyUnavailable, .serverError,
+            error.code == .overloaded ? "The server is busy." : "The server cannot use its database.",
+            remedy: "Send the same request again in a moment.", retryAfter: error.code == .overloaded ? 1 : 5,
+            fault: .ours)
+        self.cause = error.reason
+    }
+}
+
+/// Calls the store; its failure becomes the use case's own error.
+package func mappingStoreErrors<Value>(
+    _ call: @autoclosure () async throws(StorageError) -> Value
+) async throws(SignInError) -> Value {
+    do throws(StorageError) {
+        return try await call()
+    } catch {
+        throw SignInError(error)
+    }
+}
+
+/// Asks a provider; its failure becomes the use case's own error.
+func mappingProviderErrors<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value, discoveryUI: EndpointURL? = nil,
+    codeWasPosted: Bool = false
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        throw SignInError(error, discoveryUI: discoveryUI, codeWasPosted: codeWasPosted)
     }
 }

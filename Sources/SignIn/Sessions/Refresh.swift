@@ -23,7 +23,7 @@ package struct RefreshRequest: Sendable {
 ///
 /// An app that lost the response, or two of its windows at once, may repeat an exchange within a few seconds: all get
 /// the same new tokens. Any other reuse of a token means that it was copied, so the session is revoked.
-package struct Refresh: UseCase {
+package struct Refresh: Sendable {
     let environment: Environment
     let sessions: Sessions
     let store: any SessionStore
@@ -31,13 +31,14 @@ package struct Refresh: UseCase {
     /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
     ///   `temporarily_unavailable`, which says nothing about the token.
     package func callAsFunction(_ request: RefreshRequest) async throws(SignInError) -> SignedIn {
-        let correlationID = request.correlationID ?? .random(from: random)
+        let correlationID = request.correlationID ?? .random(from: environment.random)
         do throws(SignInError) {
             return try await refresh(request, correlationID)
         } catch {
             // A page needs no API key, and any text can stand for a token.
-            refusals.log(
-                error.fault.logLevel, "refresh refused", of: "refresh refused \(error.code.rawValue)", to: logger
+            environment.refusals.log(
+                error.fault.logLevel, "refresh refused", of: "refresh refused \(error.code.rawValue)",
+                to: environment.logger
             ) {
                 ["correlation_id": "\(correlationID)", "outcome": "\(error.codeText)"]
             }
@@ -52,7 +53,7 @@ package struct Refresh: UseCase {
         let presented = shown.hashes
         // Read again if another request was faster with the same token, which is no longer live then.
         for _ in 0..<2 {
-            let now = clock.now()
+            let now = environment.clock.now()
             let ticket = sessions.cache.ticket(at: now)
             let state = try await mappingStoreErrors(await store.refreshToken(presented, at: now))
             switch state {
@@ -93,11 +94,11 @@ package struct Refresh: UseCase {
         _ found: SessionAndUser, _ shown: PresentedRefreshToken, _ presented: RefreshTokenHashes,
         _ request: RefreshRequest, _ ticket: SessionCache.Ticket
     ) async throws(SignInError) -> SessionTokens? {
-        let now = clock.now()
+        let now = environment.clock.now()
         let lifetimes = sessions.lifetimes.of(found.session.clientID)
         let ends = lifetimes.ends(ofSessionMadeAt: found.session.createdAt, at: now)
         guard ends.refresh > now else { throw .refreshTokenInvalid }
-        let salt = SuccessorTokens.salt(at: now, random)
+        let salt = SuccessorTokens.salt(at: now, environment.random)
         let successor = SuccessorTokens(of: shown, salt: salt)
         var rotation = RefreshTokenRotation(
             of: presented, tokenHash: TokenHash(ofSessionToken: successor.token),
@@ -144,8 +145,8 @@ package struct Refresh: UseCase {
     private func log(
         _ message: Logger.Message, _ level: Logger.Level, _ correlationID: CorrelationID, _ metadata: Logger.Metadata
     ) {
-        guard logger.logLevel <= level else { return }
-        logger.log(
+        guard environment.logger.logLevel <= level else { return }
+        environment.logger.log(
             level: level, message, metadata: metadata.merging(["correlation_id": "\(correlationID)"]) { $1 })
     }
 }

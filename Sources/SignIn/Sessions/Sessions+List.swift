@@ -1,6 +1,5 @@
 import Primitives
 package import StorageModel
-import Synchronization
 
 /// A user's operations on their own sessions. The caller has authenticated the session's holder.
 extension Sessions {
@@ -106,80 +105,5 @@ extension Sessions {
             await store.editProfile(of: holder.user.id, in: holder.session.id, change, recording: event))
         guard let user else { throw .sessionUnknown }
         return user
-    }
-
-    /// The user's identities, the oldest first.
-    /// - Throws: `temporarily_unavailable`.
-    package func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
-        try await mappingStoreErrors(await store.identities(of: holder.user.id))
-    }
-
-    /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
-    /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `invalid_token` if the
-    ///   session was revoked meanwhile; `temporarily_unavailable`.
-    package func unlink(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
-        guard id.utf8.count <= 64 else { throw .noSuchIdentity }
-        let (user, now) = (holder.user.id, clock.now())
-        defer { forget(user) }
-        let removal = try await mappingStoreErrors(
-            await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
-                AuditEvent(
-                    at: now, .identityUnlinked, user: user, by: .user, requestID: requestID,
-                    details: AuditDetails { json in
-                        json.add("identity", identity.fingerprint)
-                        json.add("issuer", identity.issuer)
-                    })
-            })
-        switch removal {
-        case .removed: return
-        case .isLast: throw .lastIdentity
-        case .unknown: throw .noSuchIdentity
-        case .unknownSession: throw .sessionUnknown
-        }
-    }
-}
-
-/// Collects when sessions were last seen until they are stored, so that a signed-in app's request writes nothing
-/// itself.
-///
-/// Accurate to five minutes: a session is recorded once in that time. Bounded; a session that does not fit is not
-/// recorded and appears unused for longer than it was.
-final class LastSeenTracker: Sendable {
-    /// In seconds.
-    static let precision: Int64 = 300
-
-    private struct State {
-        var times: BoundedCache<String, Timestamp>
-        var unwritten: [SessionLastSeen] = []
-    }
-
-    private let capacity: Int
-    private let state: Mutex<State>
-
-    /// - Parameter capacity: The most sessions that wait to be stored.
-    init(capacity: Int = 16_384) {
-        self.capacity = capacity
-        state = Mutex(State(times: BoundedCache(capacity: capacity)))
-    }
-
-    func record(_ session: Session, at now: Timestamp) {
-        guard session.createdAt.advanced(bySeconds: Self.precision) <= now else { return }
-        state.withLock { state in
-            if let last = state.times[session.id], last.advanced(bySeconds: Self.precision) > now { return }
-            guard state.unwritten.count < capacity else { return }
-            state.times.put(now, for: session.id)
-            state.unwritten.append(SessionLastSeen(sessionID: session.id, userID: session.userID, time: now))
-        }
-    }
-
-    /// When a session was last recorded; nil if that is not known.
-    func time(of sessionID: String) -> Timestamp? { state.withLock { $0.times[sessionID] } }
-
-    /// Removes and returns the sessions that are not stored yet; the caller stores them.
-    func takeUnwritten() -> [SessionLastSeen] {
-        state.withLock { state in
-            defer { state.unwritten = [] }
-            return state.unwritten
-        }
     }
 }

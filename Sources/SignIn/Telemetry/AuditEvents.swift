@@ -7,7 +7,6 @@ extension AuditEvent.Kind {
     /// administrator.
     package static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
-    static let identityUnlinked = AuditEvent.Kind("identity.unlinked")
     static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
     /// A key that signs receipts and seals of the audit log was stored.
     static let signingKeyCreated = AuditEvent.Kind("signing_key.created")

@@ -143,10 +143,10 @@ extension SignInError {
     /// code of at most 64 letters, digits, `_`, `.` and `-`, with a letter.
     package func write(to metadata: inout Logger.Metadata, failedAt step: SignInReport.Step?) {
         metadata["outcome"] = "\(codeText)"
-        metadata["error_type"] = "\(errorType.rawValue)"
+        metadata["error_type"] = "\(self.errorType.rawValue)"
         if let step { metadata["failed_step"] = "\(step.rawValue)" }
         if let check { metadata["check"] = "\(check.rawValue)" }
-        metadata["cause"] = "\(cause ?? description)"
+        metadata["cause"] = "\(self.cause ?? description)"
         if let carrierError { metadata["carrier_error"] = "\(carrierError)" }
         guard let request else { return }
         metadata["host"] = "\(request.host)"

@@ -38,7 +38,7 @@ import Testing
             Issue.record(
                 """
                 \(route) is routed in makeRouter, and /openapi.json does not have it. Add an APIOperation for it to \
-                the file of its tag, Sources/LatchkeyAPI/Document/APIOperations+….swift (a new tag: also to \
+                those of its tag in Sources/LatchkeyAPI/Document/APIOperations.swift (a new tag: also to \
                 APIOperation.Tag and APIOperation.ofCore), or to the operations of its feature, with the same {names} \
                 in the path; then have OpenAPITourTests call it.
                 """)
@@ -166,6 +166,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
             .map { "\(folder)/\($0)" } + [
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
+                "Sources/Linking/LinkingOperations.swift",
                 "Sources/PhoneVerification/Routes/PhoneVerificationOperations.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
@@ -236,7 +237,7 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "PhoneVerification/Routes",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking", "PhoneVerification/Routes",
             "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in

@@ -2,6 +2,7 @@ import Backchannel
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import Linking
 import PhoneVerification
 import Primitives
 import ProviderLogout
@@ -18,7 +19,7 @@ import Transactions
 /// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
     static let document = document(of: [
-        BackchannelFeature.self, PhoneVerificationFeature.self, ProviderLogoutFeature.self,
+        BackchannelFeature.self, LinkingFeature.self, PhoneVerificationFeature.self, ProviderLogoutFeature.self,
         ProviderResourcesFeature.self, RedirectsFeature.self, RegistrationFeature.self, ServicesFeature.self,
         StatusRoutes.self, TransactionsFeature.self,
     ])

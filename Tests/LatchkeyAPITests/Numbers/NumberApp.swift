@@ -29,6 +29,7 @@ struct NumberApp: Sendable {
     let finder: FakeOperator
     let http: ScriptedHTTPClient
     let useCases: UseCases
+    private let api: LatchkeyAPI
     private let redirects: RedirectsFeature
     let testStore: TestStore
     private let handler: Handler
@@ -111,7 +112,7 @@ struct NumberApp: Sendable {
             providers: Providers([Provider(name: "number", title: "My number", kind: .group(group))]),
             configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock,
             registrar: registration.registrar(over: testStore.store))
-        let api = LatchkeyAPI(
+        api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
@@ -123,7 +124,7 @@ struct NumberApp: Sendable {
         handler = api.handler()
     }
 
-    var redirectSignIn: RedirectSignIn { redirects.redirectSignIn(beside: useCases) }
+    var redirectSignIn: RedirectSignIn { redirects.redirectSignIn(of: api) }
 
     private static func mobileOperator(
         _ fake: FakeOperator, _ networks: [String], _ policy: SIMSwapPolicy

@@ -1,9 +1,12 @@
 import HTTPTypes
+import LatchkeyAPI
 import Primitives
 import SignIn
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Linking
 
 /// A user's own account: `PATCH` and `DELETE /users/me`, `/users/me/identities`.
 @Suite("A user's account")
@@ -159,12 +162,13 @@ struct AccountTests {
         let (token, other) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
         let sessions = app.useCases.sessions
         let holder = try #require(try await sessions.authenticate(Secret(token)))
-        let identity = try #require(try await sessions.identities(for: holder).first).id
+        let identities = LinkingFeature().identities(of: app.api)
+        let identity = try #require(try await identities.list(for: holder).first).id
         #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
         var edit = ProfileEdit()
         edit.attributes[.name] = "Jane"
         await #expect(throws: SignInError.self) { try await sessions.edit(edit, for: holder, requestID: "r") }
-        await #expect(throws: SignInError.self) { try await sessions.unlink(identity, for: holder, requestID: "r") }
+        await #expect(throws: SignInError.self) { try await identities.unlink(identity, for: holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.eraseUser(holder, requestID: "r") }
         await #expect(throws: SignInError.self) { try await sessions.revokeOthers(than: holder, requestID: "r") }
         let otherID = try #require(try await sessions.authenticate(Secret(other))).session.id
@@ -249,5 +253,16 @@ struct AccountTests {
             bodies.insert(answer.body.replacing(answer.requestID ?? "", with: ""))
         }
         #expect(bodies.count == 1)
+    }
+
+    @Test("has identities only with the feature: the core has neither a route nor a word of them")
+    func core() throws {
+        let app = try TestApp()
+        let core = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys([]), logger: app.log.logger)
+        let ours = ["/users/me/identities", "/users/me/identities/{id}", "/auth/{provider}/link"]
+        #expect(core.routes.filter { ours.contains($0.pattern) }.isEmpty)
+        #expect(Set(app.api.routes.map(\.pattern)).isSuperset(of: ours))
+        let document = PublishedAPI.document(of: []).text
+        #expect(!document.contains("/identities") && !document.contains("LinkStart"))
     }
 }

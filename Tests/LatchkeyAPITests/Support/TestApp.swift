@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import Linking
 import Logging
 import OpenIDConnect
 import Primitives
@@ -118,13 +119,13 @@ struct TestApp: Sendable {
         handler = api.handler()
     }
 
-    var redirectSignIn: RedirectSignIn { redirects.redirectSignIn(beside: useCases) }
+    var redirectSignIn: RedirectSignIn { redirects.redirectSignIn(of: api) }
 
     static func features(
         over store: SQLStore, _ registration: TestRegistration = TestRegistration()
     ) -> [any APIFeature] {
         [
-            ProviderLogoutFeature(store: store), ProviderResourcesFeature(store: store),
+            LinkingFeature(), ProviderLogoutFeature(store: store), ProviderResourcesFeature(store: store),
             registration.feature(over: store), ServicesFeature(), TransactionsFeature(store: store),
         ]
     }

@@ -8,7 +8,7 @@ import Testing
     private static let modules = [
         "Primitives", "EventLoops", "HTTPCore", "HTTPServer", "OpenIDConnect", "OutboundHTTP", "StorageModel",
         "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "AccountMigration", "Administration", "AuditSeals",
-        "Backchannel", "Capsules", "Examination", "PhoneVerification", "PostgreSQL", "ProviderLogout",
+        "Backchannel", "Capsules", "Examination", "Linking", "PhoneVerification", "PostgreSQL", "ProviderLogout",
         "ProviderResources", "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport", "Transactions",
         "Zephr",
     ]

@@ -2,6 +2,7 @@ import CarrierSimulator
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
+import Linking
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -103,7 +104,7 @@ import Testing
     func age() async throws {
         let clock = ManualClock()
         try await ProviderWalk.with(
-            clock: clock.wallClock, configure: { $0.sessions.signInToLink = 600 }
+            clock: clock.wallClock, configure: { $0[LinkingSettings.self].maximumAge = 600 }
         ) { walk in
             let token = try #require(try await walk.harness.session())
             let browser = Browser()

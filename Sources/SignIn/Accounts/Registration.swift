@@ -1,5 +1,5 @@
 package import OpenIDConnect
-package import Primitives
+public import Primitives
 package import StorageModel
 
 /// Registers users who are unknown. A feature has it; without it, a sign-in creates its user.
@@ -77,4 +77,62 @@ package struct RegistrationForm: Sendable {
     package var refusesVerifiedEmail = false
 
     package init(handle: Secret) { self.handle = handle }
+}
+
+/// Who must register, and what the profile of a registered user must have, and must not.
+public struct RegistrationRules: Sendable, Hashable {
+    /// An attribute that a registration can require. The raw value is its name in registrations.
+    public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
+        /// The attribute of the profile.
+        public let attribute: UserAttribute
+
+        /// All attributes that a provider can tell.
+        public static let allCases = UserAttribute.claims.map(Attribute.init)
+
+        /// Wraps an attribute of the profile.
+        public init(_ attribute: UserAttribute) { self.attribute = attribute }
+
+        /// Nil for an unknown name.
+        public init?(rawValue: String) {
+            guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = found
+        }
+
+        /// The name in registrations.
+        public var rawValue: String { attribute.registrationName }
+    }
+
+    /// What happens at the first sign-in of an identity.
+    public enum Mode: String, Sendable, CaseIterable {
+        /// A user is created.
+        case automatic
+        /// The user must register first.
+        case required
+    }
+
+    /// What happens at the first sign-in of an identity.
+    public var mode = Mode.automatic
+    /// The attributes that a registration must have.
+    public var requiredAttributes: [Attribute] = []
+    /// Domains whose e-mail addresses cannot register, compared as ``DomainName`` says. `example.com` also blocks
+    /// `mail.example.com`, but not `notexample.com`.
+    public var blockedEmailDomains: [String] = []
+
+    /// The defaults: automatic, no required attributes, no blocked domains.
+    public init() {}
+
+    /// The required attributes that a profile lacks.
+    package func missing(in profile: Profile) -> [Attribute] {
+        let profile = profile.withReachableEmail
+        return requiredAttributes.filter { profile[$0.attribute] == nil }
+    }
+
+    package func blocks(_ email: EmailAddress) -> Bool {
+        guard !blockedEmailDomains.isEmpty else { return false }
+        let domain = DomainName.comparable(email.domain)
+        return blockedEmailDomains.contains { blocked in
+            let blocked = DomainName.comparable(blocked)
+            return domain == blocked || domain.hasSuffix("." + blocked)
+        }
+    }
 }

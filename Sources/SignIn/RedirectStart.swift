@@ -39,8 +39,8 @@ package struct RedirectStart: Sendable {
 
     package enum Purpose: Sendable, Hashable {
         case signIn
-        /// To add an identity to the user of the session of this id.
-        case link(session: String)
+        /// For a feature's errand of the session of this id, which alone can end it.
+        case errand(session: String)
         /// For a task of the provider's group.
         case task(id: Secret)
     }
@@ -159,11 +159,6 @@ package enum AppRedirectURI {
 }
 
 extension SignInConfiguration.Client {
-    /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none is
-    /// registered. This server sends no browser there.
-    package func mayHaveNamed(_ redirectURI: String) -> Bool {
-        rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
-    }
 
     /// Whether a browser may be sent to a redirect URI after a sign-in or a sign-out: only to a registered one, because
     /// this server must not be an open redirector.
