@@ -307,7 +307,8 @@ let package = Package(
         .target(
             name: "LatchkeyFeatures",
             dependencies: [
-                "LatchkeyService", .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
+                "LatchkeyConfiguration", "LatchkeyService", "SignIn",
+                .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
                 .target(name: "Administration", condition: .when(traits: ["Administration"])),
                 .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),

@@ -3,6 +3,7 @@ package import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
 package import Observability
+import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
@@ -68,6 +69,25 @@ package struct BackchannelFeature: Feature {
     }
 
     package static let startPaths = [BackchannelRoutes.carriersPath, BackchannelRoutes.path]
+
+    /// CIBA Core section 4.
+    package static func clientMetadata(
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
+    ) -> ClientMetadataMembers {
+        guard let mode = provider.rules.backchannelTokenDelivery.mode else { return [] }
+        let signsRequests = provider.extensions.signedRequestObjects != .never || provider.profile != nil
+        return [
+            ("backchannel_token_delivery_mode", .string(mode.rawValue)),
+            (
+                "backchannel_client_notification_endpoint",
+                mode == .ping ? .string(path + "/backchannel/notification") : nil
+            ),
+            (
+                "backchannel_authentication_request_signing_alg",
+                signsRequests ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
+            ),
+        ]
+    }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         BackchannelRoutes(api, self).add(to: &router)

@@ -28,17 +28,15 @@ package protocol Feature: APIFeature {
     /// - Parameter command: The core's, such as `audit`.
     static func subcommands(of command: String) -> [any ParsableCommand.Type]
 
-    /// The paths to which the provider may send browsers back beside `/auth/{provider}/callback`, for a client that has
-    /// frontends of these types.
+    /// The paths to which the provider may send browsers back, for a client that has frontends of these types.
     static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String]
 
-    /// What an administrator registers at a provider for the feature, with URLs that begin with `path`.
-    static func clientMetadata(of provider: Configuration.Provider, at path: String) -> ClientMetadataMembers
-
-    /// What the feature does that a configuration asks for with a key of the core; nil if there is no such key.
-    static var part: LatchkeyConfiguration.Settings.Part? { get }
+    /// What an administrator registers for a client at its provider for the feature, with URLs that begin with `path`.
+    static func clientMetadata(
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
+    ) -> ClientMetadataMembers
 
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
@@ -120,9 +118,8 @@ extension Feature {
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String] { [] }
     package static func clientMetadata(
-        of provider: Configuration.Provider, at path: String
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
     ) -> ClientMetadataMembers { [] }
-    package static var part: LatchkeyConfiguration.Settings.Part? { nil }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
     package static func metrics(of feature: Self?) -> [any Metric] { [] }
     package func group(
@@ -197,15 +194,28 @@ package struct FeatureContext: Sendable {
 /// The features of a program.
 public struct FeatureList: Sendable {
     package let features: [any Feature.Type]
+    /// What keys of the core ask of other features.
+    private let unmet: [FeatureDemand]
 
-    package init(_ features: [any Feature.Type]) { self.features = features }
+    /// - Parameter unmet: What keys of the core ask of other features.
+    package init(_ features: [any Feature.Type], unmet: [FeatureDemand] = []) {
+        self.features = features
+        self.unmet = unmet
+    }
 
-    /// The core alone.
-    public static let none = FeatureList([])
-
-    package func adding(_ others: any Feature.Type...) -> FeatureList { FeatureList(features + others) }
+    /// - Parameter demand: What keys of the core ask of the feature; nil if no key asks for it.
+    package func adding(_ feature: any Feature.Type, for demand: FeatureDemand? = nil) -> FeatureList {
+        FeatureList(features + [feature], unmet: unmet.filter { $0.trait != demand?.trait })
+    }
 
     package var commands: [any ParsableCommand.Type] { features.flatMap { $0.commands } }
+
+    /// The paths to which a provider may send browsers back, for a client that has frontends of these types.
+    package func callbackPaths(
+        at provider: String, of clientTypes: [ClientType] = [], in configuration: Configuration
+    ) -> [String] {
+        features.flatMap { $0.callbackPaths(at: provider, of: clientTypes, in: configuration) }
+    }
 
     /// The commands of the features beneath one of the core's.
     package func subcommands(of command: String) -> [any ParsableCommand.Type] {
@@ -214,20 +224,17 @@ public struct FeatureList: Sendable {
 
     /// The database of the settings: an SQLite file, or one on the engine of a feature.
     /// - Throws: `unavailable` if no feature has the engine.
-    package func database(_ settings: Configuration.Database) throws(StorageError) -> any DatabaseLocation {
-        if let file = settings.file { return file }
+    package func database(_ database: Configuration.Database) throws(StorageError) -> any DatabaseLocation {
+        if let file = database.file { return file }
         for feature in features {
-            if let database = feature.database(settings) { return database }
+            if let location = feature.database(database) { return location }
         }
-        throw StorageError(
-            .unavailable,
-            reason: "this build has no PostgreSQL; name an SQLite file, or build with the trait PostgreSQL")
+        var configuration = Configuration()
+        configuration.database = database
+        let demand = settings.unmetDemands(of: configuration).first
+        throw StorageError(.unavailable, reason: demand?.reason ?? "no feature of this build has its engine")
     }
 
     /// The keys of the core and of the features.
-    public var settings: Settings {
-        Settings(
-            features.map { $0.settings },
-            lacking: Set(Settings.Part.allCases).subtracting(features.compactMap { $0.part }))
-    }
+    public var settings: Settings { Settings(features.map { $0.settings }, unmet: unmet) }
 }

@@ -27,8 +27,6 @@ package struct PhoneVerificationFeature: Feature {
         self.pause = pause
     }
 
-    package static let part: LatchkeyConfiguration.Settings.Part? = .phoneVerification
-
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? {

@@ -55,18 +55,8 @@ struct ConfigurationCheck {
 
     /// What only a feature does that this build leaves out.
     mutating func refuseWhatTheBuildLacks() {
-        for part in configuration.settings.lacking.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let key: String? =
-                switch part {
-                case .phoneVerification:
-                    configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
-                case .postgreSQL: configuration.database.url.path == nil ? "database.url" : nil
-                case .registration: configuration.registration.mode == .required ? "registration" : nil
-                }
-            guard let key else { continue }
-            refuse(
-                key, "needs the feature \(part.rawValue), which this build of the program does not have",
-                "run a build with the trait \(part.rawValue), or change the key")
+        for demand in configuration.settings.unmetDemands(of: configuration) {
+            refuse(demand.key, demand.reason, demand.remedy)
         }
     }
 

@@ -1,4 +1,6 @@
 import AccountMigration
+import LatchkeyFeatures
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -298,6 +300,10 @@ struct ProviderConfigurationTests {
         let oidc = "kind: oidc, issuer: 'https://acme.example'"
         let loaded = try load(text(oidc, "'com.example.app:/in', 'https://web.example/'"))
         #expect(loaded.configuration.providers[0].rules.loginInitiationClient?.text == "a")
+        let unmet = problems(text(oidc, "'https://web.example/'"), of: FeatureList.none.settings)
+        #expect(
+            unmet.count == 1
+                && unmet[0].hasPrefix("providers.acme.initiate_login_client: needs the feature Redirects, "), "\(unmet)")
         for (text, reason) in [
             (text(oidc, "'https://web.example/'", "b"), "it has no client b"),
             (text(oidc, "'com.example.app:/in'"), "a has no redirect URI for web"),

@@ -1,6 +1,7 @@
 import Administration
 import CarrierSimulator
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

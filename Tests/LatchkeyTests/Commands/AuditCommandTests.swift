@@ -1,5 +1,6 @@
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import Storage

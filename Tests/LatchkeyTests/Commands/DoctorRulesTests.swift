@@ -2,6 +2,7 @@ import Crypto
 import Examination
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

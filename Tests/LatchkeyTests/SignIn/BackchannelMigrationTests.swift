@@ -1,5 +1,6 @@
 import CarrierSimulator
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import Registration

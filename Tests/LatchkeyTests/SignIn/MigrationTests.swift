@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
