@@ -105,8 +105,8 @@ struct ConfigurationCheck {
     private mutating func refuseEarlyRequests() {
         let zenkey = configuration.zenkey
         let uses = [
-            ("zenkey.par", zenkey.extensions.pushedAuthorizationRequests, "pushed to"),
-            ("zenkey.request_object", zenkey.extensions.signedRequestObjects, "signed for"),
+            ("zenkey.par", zenkey.rules.extensions.pushedAuthorizationRequests, "pushed to"),
+            ("zenkey.request_object", zenkey.rules.extensions.signedRequestObjects, "signed for"),
         ]
         for (key, use, what) in uses where use == .always && zenkey.authorizationURL != nil {
             refuse(
@@ -137,7 +137,7 @@ struct ConfigurationCheck {
     var idTokenTypes: [(key: String, types: [IDTokenType])] {
         var paths: Set<String> = []
         let providers = configuration.providers.filter { $0.kind != .oauth2 && paths.insert($0.path).inserted }
-        return [("zenkey.id_token_types", configuration.zenkey.idTokenTypes)]
+        return [("zenkey.id_token_types", configuration.zenkey.rules.idTokenTypes)]
             + providers.map { ("providers.\($0.path).id_token_types", $0.idTokenTypes) }
     }
 
