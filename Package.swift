@@ -281,8 +281,8 @@ let package = Package(
         .target(
             name: "StatusPage",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
-                "SignIn", "StorageModel",
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         // Traces and metrics with OpenTelemetry's protocol.
