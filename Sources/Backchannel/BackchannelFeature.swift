@@ -44,6 +44,17 @@ package struct BackchannelSettings: FeatureSettings {
             )
         ]
     }
+
+    package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        guard configuration.publicURL == nil else { return [] }
+        return configuration.providers.filter { $0.rules.backchannelTokenDelivery == .ping }.map { provider in
+            (
+                "providers.\(provider.id).backchannel_token_delivery_mode",
+                "is ping, and public_url is not set: client-metadata cannot print the address for notifications",
+                "set public_url, and register the address with the provider"
+            )
+        }
+    }
 }
 
 /// Backchannel authentication (docs/approvals.md): CIBA, and ZenKey's server-initiated sign-in.

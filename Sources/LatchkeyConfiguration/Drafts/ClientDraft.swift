@@ -5,7 +5,7 @@ internal import SignIn
 /// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
 /// environment.
 struct ClientDraft: GroupDraft {
-    /// Of its provider.
+    /// The kind of its provider.
     var kind = ProviderKind.zenkey
     var id: ClientID?
     /// What is not made of several settings.
@@ -26,6 +26,7 @@ struct ClientDraft: GroupDraft {
     var otherDecryptionKey = DecryptionKeyDraft()
     var place = GroupPlace()
 
+    /// Whether its provider has ID tokens.
     var hasIDTokens: Bool { kind != .oauth2 }
 
     /// The client, or nil after reporting what is wrong with it.
