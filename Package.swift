@@ -294,8 +294,8 @@ let package = Package(
         .target(
             name: "StatusPage",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
-                "SignIn", "StorageModel",
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         // Traces and metrics with OpenTelemetry's protocol.
@@ -320,7 +320,8 @@ let package = Package(
         .target(
             name: "LatchkeyFeatures",
             dependencies: [
-                "LatchkeyService", .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
+                "LatchkeyConfiguration", "LatchkeyService", "SignIn",
+                .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
                 .target(name: "Administration", condition: .when(traits: ["Administration"])),
                 .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),

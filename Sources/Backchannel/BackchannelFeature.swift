@@ -3,6 +3,7 @@ package import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
 package import Observability
+import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
@@ -57,6 +58,17 @@ package struct BackchannelSettings: FeatureSettings {
             )
         ]
     }
+
+    package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        guard configuration.publicURL == nil else { return [] }
+        return configuration.providers.filter { $0.rules.backchannelTokenDelivery == .ping }.map { provider in
+            (
+                "providers.\(provider.id).backchannel_token_delivery_mode",
+                "is ping, and public_url is not set: client-metadata cannot print the address for notifications",
+                "set public_url, and register the address with the provider"
+            )
+        }
+    }
 }
 
 /// Backchannel authentication (docs/approvals.md): CIBA, and ZenKey's server-initiated sign-in.
@@ -82,6 +94,25 @@ package struct BackchannelFeature: Feature {
     }
 
     package static let startPaths = [BackchannelAuthentication.carriersPath, BackchannelAuthentication.path]
+
+    /// CIBA Core section 4.
+    package static func clientMetadata(
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
+    ) -> ClientMetadataMembers {
+        guard let mode = provider.rules.backchannelTokenDelivery.mode else { return [] }
+        let signsRequests = provider.extensions.signedRequestObjects != .never || provider.profile != nil
+        return [
+            ("backchannel_token_delivery_mode", .string(mode.rawValue)),
+            (
+                "backchannel_client_notification_endpoint",
+                mode == .ping ? .string(path + "/backchannel/notification") : nil
+            ),
+            (
+                "backchannel_authentication_request_signing_alg",
+                signsRequests ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
+            ),
+        ]
+    }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         backchannelAuthentication(beside: api.useCases).addRoutes(to: &router, of: api)

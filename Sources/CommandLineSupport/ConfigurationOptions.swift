@@ -5,7 +5,7 @@ package import LatchkeyService
 
 extension FeatureList {
     /// The features of the program, which the root command sets before it reads the command line.
-    @TaskLocal package static var ofProgram = FeatureList.none
+    @TaskLocal package static var ofProgram = FeatureList([])
 }
 
 /// The options of every command that reads the configuration.

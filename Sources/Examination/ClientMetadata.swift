@@ -34,14 +34,12 @@ package struct ClientMetadata: Sendable {
         let clientTypes = ClientType.allCases.filter { type in
             client.redirectURIs.contains { client.allows(type, at: $0) }
         }
-        let callbacks = features.features.flatMap {
-            $0.callbackPaths(at: provider.id, of: clientTypes, in: configuration).map { publicURL + $0 }
-        }
+        let callbacks = features.callbackPaths(at: provider.path, of: clientTypes, in: configuration)
         let hasIDTokens = provider.kind != .oauth2
         func flag(_ use: ExtensionUse) -> JSONValue? { hasIDTokens && use == .always ? true : nil }
         let general: Members = [
             ("client_id", .string(client.id.text)), ("application_type", "web"),
-            ("redirect_uris", .texts([path + "/callback"] + callbacks)),
+            ("redirect_uris", callbacks.isEmpty ? nil : .texts(callbacks.map { publicURL + $0 })),
             ("response_types", ["code"]),
             ("grant_types", .texts(provider.grantTypes)),
         ]
@@ -65,13 +63,7 @@ package struct ClientMetadata: Sendable {
         ]
         members =
             general + Self.authentication(of: client, publicURL) + responses
-            + Self.backchannelAuthentication(of: client, provider, publicURL)
-            + [
-                (
-                    "initiate_login_uri",
-                    provider.rules.loginInitiationClient == client.id ? .string(path + "/initiate-login") : nil
-                )
-            ] + features.features.flatMap { $0.clientMetadata(of: provider, at: path) }
+            + features.features.flatMap { $0.clientMetadata(of: client, at: provider, path: path) }
     }
 
     private typealias Members = ClientMetadataMembers
@@ -103,23 +95,6 @@ package struct ClientMetadata: Sendable {
             ("grant_types", .texts([GrantType.clientCredentials.rawValue])),
             ("scope", .string(scopes.joined(separator: " "))),
         ] + authentication(of: client, publicURL)
-    }
-
-    /// OpenID Connect CIBA Core section 4.
-    private static func backchannelAuthentication(
-        of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ publicURL: String
-    ) -> Members {
-        [
-            text("backchannel_token_delivery_mode", provider.rules.backchannelTokenDelivery.mode),
-            (
-                "backchannel_client_notification_endpoint",
-                provider.rules.backchannelTokenDelivery == .ping
-                    ? .string(publicURL + "/auth/\(provider.id)/backchannel/notification") : nil
-            ),
-            text(
-                "backchannel_authentication_request_signing_alg",
-                provider.signsBackchannelRequests ? client.signingKey?.algorithm : nil),
-        ]
     }
 
     /// A JSON object with a line for each member.
@@ -168,10 +143,6 @@ package struct ClientMetadata: Sendable {
 }
 
 extension Configuration.Provider {
-    fileprivate var signsBackchannelRequests: Bool {
-        rules.backchannelTokenDelivery != .off && (extensions.signedRequestObjects != .never || profile != nil)
-    }
-
     /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.
     fileprivate var grantTypes: [String] {
         guard kind != .camara else {

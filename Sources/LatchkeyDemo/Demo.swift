@@ -110,7 +110,7 @@ package struct Demo: Sendable {
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]
-        configuration.hasConsole = true
+        change(&configuration) { $0.hasConsole = true }
         configuration.allowsLoopbackHTTP = true
         configuration.apiKeys = [.plain(Secret(apiKey))]
         configuration.zenkey = Configuration().zenkey
@@ -120,12 +120,11 @@ package struct Demo: Sendable {
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.issuers = simulator.issuers
         let known = Set(configuration.providers.map(\.path))
-        let numbers =
-            FeatureList.standard.settings.lacking.contains(.phoneVerification)
-            ? []
-            : try simulator.numberProviders(
-                ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
-        configuration.providers += (simulator.providers(for: client) + numbers).filter { !known.contains($0.path) }
+        let numbers = try simulator.numberProviders(
+            ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
+        for providers in [simulator.providers(for: client), numbers] {
+            change(&configuration) { $0.providers += providers.filter { !known.contains($0.path) } }
+        }
         // The users are invented, so the key for their tokens and claims is not secret. The next run needs the same
         // one.
         if configuration.vaultKeys.isEmpty {
@@ -133,6 +132,13 @@ package struct Demo: Sendable {
             configuration.encryptionKeys = [EncryptionKey(bytes)].compactMap(\.self)
         }
         return configuration
+    }
+
+    /// Changes a configuration, unless the change asks for a feature that this build lacks.
+    private static func change(_ configuration: inout Configuration, _ change: (inout Configuration) -> Void) {
+        var changed = configuration
+        change(&changed)
+        if FeatureList.standard.settings.unmetDemands(of: changed).isEmpty { configuration = changed }
     }
 }
 

@@ -1,4 +1,6 @@
+import LatchkeyConfiguration
 public import LatchkeyService
+import SignIn
 
 #if AccountMigration
     import AccountMigration
@@ -55,7 +57,32 @@ public import LatchkeyService
     import Zephr
 #endif
 
+extension FeatureDemand {
+    fileprivate static let phoneVerification = FeatureDemand("PhoneVerification") { configuration in
+        configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
+    }
+
+    fileprivate static let postgreSQL = FeatureDemand("PostgreSQL") { configuration in
+        configuration.database.url.path == nil ? "database.url" : nil
+    }
+
+    /// The console lists the ways to sign in, and sends the browser to them.
+    fileprivate static let redirects = FeatureDemand("Redirects") { configuration in
+        configuration.hasConsole
+            ? "console"
+            : configuration.providers.first { $0.rules.loginInitiationClient != nil }
+                .map { "providers.\($0.id).initiate_login_client" }
+    }
+
+    fileprivate static let registration = FeatureDemand("Registration") { configuration in
+        configuration.registration.mode == .required ? "registration" : nil
+    }
+}
+
 extension FeatureList {
+    /// The core alone.
+    public static let none = FeatureList([], unmet: [.phoneVerification, .postgreSQL, .redirects, .registration])
+
     /// The features of this build: each is a trait of the package, and all are on by default.
     public static let standard = FeatureList.none
         #if AccountMigration
@@ -80,10 +107,10 @@ extension FeatureList {
             .adding(LinkingFeature.self)
         #endif
         #if PhoneVerification
-            .adding(PhoneVerificationFeature.self)
+            .adding(PhoneVerificationFeature.self, for: .phoneVerification)
         #endif
         #if PostgreSQL
-            .adding(PostgreSQLFeature.self)
+            .adding(PostgreSQLFeature.self, for: .postgreSQL)
         #endif
         #if ProviderLogout
             .adding(ProviderLogoutFeature.self)
@@ -92,10 +119,10 @@ extension FeatureList {
             .adding(ProviderResourcesFeature.self)
         #endif
         #if Redirects
-            .adding(RedirectsFeature.self)
+            .adding(RedirectsFeature.self, for: .redirects)
         #endif
         #if Registration
-            .adding(RegistrationFeature.self)
+            .adding(RegistrationFeature.self, for: .registration)
         #endif
         #if Services
             .adding(ServicesFeature.self)
@@ -116,6 +143,6 @@ extension FeatureList {
     /// What sends browsers to providers; none in a build without it.
     public static let redirects = FeatureList.none
         #if Redirects
-            .adding(RedirectsFeature.self)
+            .adding(RedirectsFeature.self, for: .redirects)
         #endif
 }

@@ -106,11 +106,11 @@ extension Configuration {
         return party
     }
 
-    /// - Throws: ``LatchkeyStartError`` for a provider of a kind that no feature brings.
+    /// Those of a kind that a feature brings are left out where no feature does.
     func signInProviders(
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
         features: [any Feature], logger: Logger
-    ) throws -> Providers {
+    ) -> Providers {
         let idTokens = features.compactMap(\.idTokenObserver)
         let keepingRules = features.flatMap(\.keepingRules)
         func party(_ provider: Provider) -> RelyingParty {
@@ -133,9 +133,9 @@ extension Configuration {
             return AuthorizationServer(party(provider), clients: provider.clients, rules)
         }
         return Providers(
-            try Dictionary(grouping: servers, by: \.path).compactMap { path, servers in
+            Dictionary(grouping: servers, by: \.path).compactMap { path, servers in
                 guard let provider = servers.first else { return nil }
-                let kind: SignIn.Provider.Kind =
+                let kind: SignIn.Provider.Kind? =
                     switch provider.kind {
                     case .zenkey:
                         .carriers(
@@ -143,19 +143,10 @@ extension Configuration {
                             server(provider))
                     case .oidc: .openID(server(provider))
                     case .oauth2: .oauth2(server(provider))
-                    case .camara: .group(try group(of: servers, at: path, features, server))
+                    case .camara: features.lazy.compactMap { $0.group(of: servers, server) }.first.map { .group($0) }
                     }
-                return SignIn.Provider(name: path, title: provider.name, kind: kind)
+                return kind.map { SignIn.Provider(name: path, title: provider.name, kind: $0) }
             })
-    }
-
-    /// - Parameter path: The provider's.
-    private func group(
-        of servers: [Provider], at path: String, _ features: [any Feature], _ server: (Provider) -> AuthorizationServer
-    ) throws -> any ServerGroup {
-        for feature in features { if let group = feature.group(of: servers, server) { return group } }
-        throw LatchkeyStartError(
-            .configuration, "the provider \(path) is of a kind that this build of the program does not have")
     }
 
     var signIn: SignInConfiguration {

@@ -71,17 +71,15 @@ package protocol Feature: BasicFeature, APIFeature {
     /// - Parameter command: The core's, such as `audit`.
     static func subcommands(of command: String) -> [any ParsableCommand.Type]
 
-    /// The paths to which the provider may send browsers back beside `/auth/{provider}/callback`, for a client that has
-    /// frontends of these types.
+    /// The paths to which the provider may send browsers back, for a client that has frontends of these types.
     static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String]
 
-    /// What an administrator registers at a provider for the feature, with URLs that begin with `path`.
-    static func clientMetadata(of provider: Configuration.Provider, at path: String) -> ClientMetadataMembers
-
-    /// What the feature does that a configuration asks for with a key of the core; nil if there is no such key.
-    static var part: LatchkeyConfiguration.Settings.Part? { get }
+    /// What an administrator registers for a client at its provider for the feature, with URLs that begin with `path`.
+    static func clientMetadata(
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
+    ) -> ClientMetadataMembers
 
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
@@ -148,9 +146,8 @@ extension Feature {
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String] { [] }
     package static func clientMetadata(
-        of provider: Configuration.Provider, at path: String
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
     ) -> ClientMetadataMembers { [] }
-    package static var part: LatchkeyConfiguration.Settings.Part? { nil }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
@@ -246,15 +243,23 @@ public struct FeatureContext: Sendable {
 /// The features of a program.
 public struct FeatureList: Sendable {
     package let features: [any Feature.Type]
+    /// What keys of the core ask of other features.
+    private let unmet: [FeatureDemand]
 
-    package init(_ features: [any Feature.Type]) { self.features = features }
-
-    /// The core alone.
-    public static let none = FeatureList([])
+    /// - Parameter unmet: What keys of the core ask of other features.
+    package init(_ features: [any Feature.Type], unmet: [FeatureDemand] = []) {
+        self.features = features
+        self.unmet = unmet
+    }
 
     /// With further features, which may be of other packages.
     public func adding(_ others: any BasicFeature.Type...) -> FeatureList {
-        FeatureList(features + others.map { $0 as? any Feature.Type ?? Self.foreign($0) })
+        FeatureList(features + others.map { $0 as? any Feature.Type ?? Self.foreign($0) }, unmet: unmet)
+    }
+
+    /// With a feature that keys of the core ask for.
+    package func adding(_ feature: any Feature.Type, for demand: FeatureDemand) -> FeatureList {
+        FeatureList(features + [feature], unmet: unmet.filter { $0.trait != demand.trait })
     }
 
     private static func foreign<Foreign: BasicFeature>(_: Foreign.Type) -> any Feature.Type {
@@ -263,6 +268,13 @@ public struct FeatureList: Sendable {
 
     package var commands: [any ParsableCommand.Type] { features.flatMap { $0.commands } }
 
+    /// The paths to which a provider may send browsers back, for a client that has frontends of these types.
+    package func callbackPaths(
+        at provider: String, of clientTypes: [ClientType] = [], in configuration: Configuration
+    ) -> [String] {
+        features.flatMap { $0.callbackPaths(at: provider, of: clientTypes, in: configuration) }
+    }
+
     /// The commands of the features beneath one of the core's.
     package func subcommands(of command: String) -> [any ParsableCommand.Type] {
         features.flatMap { $0.subcommands(of: command) }
@@ -270,24 +282,21 @@ public struct FeatureList: Sendable {
 
     /// The database of the settings: an SQLite file, or one on the engine of a feature.
     /// - Throws: `unavailable` if no feature has the engine.
-    package func database(_ settings: Configuration.Database) throws(StorageError) -> any DatabaseLocation {
-        let found = settings.file ?? features.lazy.compactMap { $0.database(settings) }.first
-        guard var database = found else {
-            throw StorageError(
-                .unavailable,
-                reason: "this build has no PostgreSQL; name an SQLite file, or build with the trait PostgreSQL")
+    package func database(_ database: Configuration.Database) throws(StorageError) -> any DatabaseLocation {
+        let found = database.file ?? features.lazy.compactMap { $0.database(database) }.first
+        guard var location = found else {
+            var configuration = Configuration()
+            configuration.database = database
+            let demand = settings.unmetDemands(of: configuration).first
+            throw StorageError(.unavailable, reason: demand?.reason ?? "no feature of this build has its engine")
         }
-        database.featureTables = tables
-        return database
+        location.featureTables = tables
+        return location
     }
 
     /// The tables of features that are in other packages.
     package var tables: [FeatureTable] { features.flatMap { $0.tables } }
 
     /// The keys of the core and of the features.
-    public var settings: Settings {
-        Settings(
-            features.map { $0.settings },
-            lacking: Set(Settings.Part.allCases).subtracting(features.compactMap { $0.part }))
-    }
+    public var settings: Settings { Settings(features.map { $0.settings }, unmet: unmet) }
 }

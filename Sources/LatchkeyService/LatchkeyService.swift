@@ -49,12 +49,15 @@ public final class LatchkeyService: Sendable {
     /// request, each step of a sign-in, and each outbound request. If there is one, `telemetry.otlp_endpoint` gets
     /// metrics only.
     /// - Parameter features: Those whose settings the configuration has; those of the server are
-    ///   `FeatureList.standard` of `LatchkeyFeatures`.
+    ///   `FeatureList.standard` of `LatchkeyFeatures`. A configuration that needs another one is refused.
     /// - Throws: ``LatchkeyStartError``.
     public init(
         configuration: Configuration, features: FeatureList, clock: WallClock = .system,
         uptime: Uptime = .system
     ) throws {
+        if let demand = features.settings.unmetDemands(of: configuration).first {
+            throw LatchkeyStartError(.configuration, "\(demand)")
+        }
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
@@ -74,23 +77,18 @@ public final class LatchkeyService: Sendable {
 
         // The outbound client and the use cases.
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let providers = try configuration.signInProviders(
+        let providers = configuration.signInProviders(
             http: LatchkeyService.observed(client, features, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, features: features, logger: logger)
         relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
-        let registrar = features.lazy.compactMap(\.registrar).first
-        guard registrar != nil || configuration.registration.mode == .automatic else {
-            throw LatchkeyStartError(
-                .configuration, "registration is required, and this build of the program has no registration")
-        }
         useCases = UseCases(
             providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock,
             uptime: uptime, failures: features.compactMap(\.failureObserver),
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
                 + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
             formerIdentitySources: features.compactMap(\.formerIdentities),
-            registrar: registrar)
+            registrar: features.lazy.compactMap(\.registrar).first)
         metrics.registry.add(metrics.store.metrics(of: store))
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))

@@ -8,6 +8,25 @@ import Primitives
 package import SignIn
 import Storage
 
+/// What is unsafe in the keys of providers of kind `camara`, which are the core's.
+package struct PhoneVerificationSettings: FeatureSettings {
+    package init() {}
+
+    /// Without a check of the SIM, an attacker who gets a new SIM for a user's number signs in as this user.
+    package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        var warned: Set<String> = []
+        return configuration.providers.filter { provider in
+            warned.insert(provider.path).inserted && provider.mobileOperator?.simSwap.ifSwapped == .off
+        }.map { provider in
+            (
+                "providers",
+                "\(provider.path) has no sim_swap, so a sign-in by number succeeds right after the number was moved to "
+                    + "another SIM", "set sim_swap.if_swapped to refuse, or to report"
+            )
+        }
+    }
+}
+
 /// Verified phone numbers (docs/verified-numbers.md): the providers of kind `camara`, at which mobile operators tell
 /// the number of a device, and the verifications of signed-in users' numbers.
 package struct PhoneVerificationFeature: Feature {
@@ -16,7 +35,7 @@ package struct PhoneVerificationFeature: Feature {
     private let pause: PollPauses
     private let outcomes = PhoneVerificationOutcomes()
 
-    package init(_ settings: NoSettings, in context: FeatureContext) {
+    package init(_ settings: PhoneVerificationSettings, in context: FeatureContext) {
         self.init(store: context.store, clock: context.clock)
     }
 
@@ -26,8 +45,6 @@ package struct PhoneVerificationFeature: Feature {
         self.clock = clock
         self.pause = pause
     }
-
-    package static let part: LatchkeyConfiguration.Settings.Part? = .phoneVerification
 
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer

@@ -6,8 +6,6 @@ package import Storage
 package struct PostgreSQLFeature: Feature {
     package init?(_ settings: NoSettings, in context: FeatureContext) { nil }
 
-    package static let part: LatchkeyConfiguration.Settings.Part? = .postgreSQL
-
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? {
         guard case .postgres(let url) = settings.url else { return nil }
         return PostgresConfiguration(

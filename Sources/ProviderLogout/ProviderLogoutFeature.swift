@@ -16,7 +16,9 @@ package struct ProviderLogoutFeature: Feature {
 
     package init(_ settings: NoSettings, in context: FeatureContext) { self.init(store: context.store) }
 
-    package static func clientMetadata(of provider: Configuration.Provider, at path: String) -> ClientMetadataMembers {
+    package static func clientMetadata(
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
+    ) -> ClientMetadataMembers {
         guard provider.kind == .oidc else { return [] }
         let endsSessions = provider.rules.endsSessions
         return [

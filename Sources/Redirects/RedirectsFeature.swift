@@ -4,7 +4,7 @@ package import LatchkeyConfiguration
 package import LatchkeyService
 package import Observability
 import Primitives
-import SignIn
+package import SignIn
 
 /// `redirects`
 package struct RedirectsSettings: FeatureSettings {
@@ -48,6 +48,17 @@ package struct RedirectsFeature: Feature {
     }
 
     package static let startPaths = [startPath, initiationPath]
+
+    package static func callbackPaths(
+        at provider: String, of clientTypes: [ClientType], in configuration: Configuration
+    ) -> [String] { ["/auth/\(provider)/callback"] }
+
+    package static func clientMetadata(
+        of client: Configuration.Client, at provider: Configuration.Provider, path: String
+    ) -> ClientMetadataMembers {
+        let mayBeInitiated = provider.rules.loginInitiationClient == client.id
+        return [("initiate_login_uri", mayBeInitiated ? .string(path + "/initiate-login") : nil)]
+    }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) { routes(of: api).add(to: &router) }
 

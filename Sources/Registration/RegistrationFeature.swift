@@ -18,8 +18,6 @@ package struct RegistrationFeature: Feature {
 
     init(_ rules: RegistrationRules, store: SQLStore) { registerUser = RegisterUser(rules: rules, store: store) }
 
-    package static let part: LatchkeyConfiguration.Settings.Part? = .registration
-
     package var registrar: (any Registrar)? { registerUser }
 
     package var pageRegistration: (any PageRegistration)? { registerUser }

@@ -268,6 +268,10 @@ package final class AuthorizationServer: Sendable {
 /// What the configuration says of sign-ins at a provider. The members after ``resources`` are for OpenID providers
 /// only.
 public struct ServerRules: Sendable, Hashable {
+    /// The extensions of the protocols that are used.
+    public var extensions = ProtocolExtensions()
+    /// The values of `typ` that ID tokens may have.
+    public var idTokenTypes = IDTokenType.standard
     /// The `response_mode` of authorization requests.
     public var responseMode = AuthorizationResponseMode.query
     /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), whatever the metadata says;

@@ -20,7 +20,7 @@ struct MetricsBridgeTests {
         configuration.zenkey.discoveryURL = .init("https://discovery.invalid/", policy: .httpsOnly)
         configuration.log.level = .off
         configuration.http.port = 0
-        let service = try LatchkeyService(configuration: configuration, features: .none)
+        let service = try LatchkeyService(configuration: configuration, features: FeatureList([]))
         let port = try #require(try service.start().first?.port)
         try await body(service, port)
         await service.shutdown(within: .zero)

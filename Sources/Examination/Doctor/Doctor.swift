@@ -109,16 +109,16 @@ package struct Doctor: Sendable {
             guard status == 200 else {
                 return .warning(.publicURL, url.text, "/healthz answers \(status) and not 200", fix: fix)
             }
+            let callbacks = configuration.paths.flatMap { features.callbackPaths(at: $0, in: configuration) }
+                .map { base + $0 }.joined(separator: ", ")
             return .ok(
                 .publicURL, url.text,
-                "/healthz answers; register \(callbacks(below: base)) with the providers for sign-ins by redirect")
+                "/healthz answers"
+                    + (callbacks.isEmpty
+                        ? "" : "; register \(callbacks) with the providers for sign-ins by redirect"))
         } catch {
             return .warning(.publicURL, url.text, "cannot be reached from this machine (\(error.reason))", fix: fix)
         }
-    }
-
-    private func callbacks(below base: String) -> String {
-        configuration.paths.map { "\(base)/auth/\($0)/callback" }.joined(separator: ", ")
     }
 
     /// The configuration's loader warns of clients without redirect URIs.

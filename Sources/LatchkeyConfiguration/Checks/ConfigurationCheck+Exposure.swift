@@ -55,11 +55,11 @@ extension ConfigurationCheck {
         let remedy = "generate one (openssl rand -hex 32)"
         let reason = "is a sample from the documentation, which is public"
         if configuration.apiKeys.contains(where: \.isSample) { warn("api_keys", "a key \(reason)", remedy) }
-        if configuration.zenkey.clients.contains(where: \.hasSampleSecret) {
-            warn("zenkey.clients", "a client's secret \(reason)", "give the app's own secret")
-        }
-        if configuration.providers.flatMap(\.clients).contains(where: \.hasSampleSecret) {
-            warn("providers", "a client's secret \(reason)", "give the app's own secret")
+        let clients = [
+            ("zenkey.clients", configuration.zenkey.clients), ("providers", configuration.providers.flatMap(\.clients)),
+        ]
+        for (name, clients) in clients where clients.contains(where: \.hasSampleSecret) {
+            warn(name, "a client's secret \(reason)", "give the app's own secret")
         }
         let keys = [
             ("encryption_keys", configuration.encryptionKeys),

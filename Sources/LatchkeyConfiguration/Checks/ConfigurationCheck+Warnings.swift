@@ -11,7 +11,6 @@ extension ConfigurationCheck {
     /// Warns of settings that may be intended, but remove a defence or have no effect.
     mutating func warnOfUnsafeSettings(_ document: ConfigurationDocument?) {
         warnOfReach()
-        warnOfPings()
         warnOfTLSWithoutEffect()
         warnOfProxies()
         warnOfMissingLimits()
@@ -25,7 +24,6 @@ extension ConfigurationCheck {
         warnOfSharedClients()
         warnOfIDTokenTypes()
         warnOfNetworks()
-        warnOfNumbers()
         warnOfLongLives()
         warnOfRegistration()
         for (key, reason, remedy) in configuration.settings.groups.flatMap({ $0.warnings(in: configuration) }) {
@@ -38,16 +36,6 @@ extension ConfigurationCheck {
             warn(
                 "registration_rules.required_attributes", "has no effect while registration is automatic",
                 "set registration to required")
-        }
-    }
-
-    private mutating func warnOfPings() {
-        guard configuration.publicURL == nil else { return }
-        for provider in configuration.providers where provider.rules.backchannelTokenDelivery == .ping {
-            warn(
-                "providers.\(provider.id).backchannel_token_delivery_mode",
-                "is ping, and public_url is not set: client-metadata cannot print the address for notifications",
-                "set public_url, and register the address with the provider")
         }
     }
 
@@ -160,18 +148,6 @@ extension ConfigurationCheck {
                 "two private keys have the kid \(Printable.word(key.id) ?? "of another"), and "
                     + "/.well-known/jwks.json has both",
                 "give each key its own private_key_id or decryption_key_id")
-        }
-    }
-
-    /// Without a check of the SIM, an attacker who gets a new SIM for a user's number signs in as this user.
-    private mutating func warnOfNumbers() {
-        var warned: Set<String> = []
-        for provider in configuration.providers where warned.insert(provider.path).inserted {
-            guard provider.mobileOperator?.simSwap.ifSwapped == .off else { continue }
-            warn(
-                "providers",
-                "\(provider.path) has no sim_swap, so a sign-in by number succeeds right after the number was moved to "
-                    + "another SIM", "set sim_swap.if_swapped to refuse, or to report")
         }
     }
 

@@ -55,18 +55,8 @@ struct ConfigurationCheck {
 
     /// What only a feature does that this build leaves out.
     mutating func refuseWhatTheBuildLacks() {
-        for part in configuration.settings.lacking.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let key: String? =
-                switch part {
-                case .phoneVerification:
-                    configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
-                case .postgreSQL: configuration.database.url.path == nil ? "database.url" : nil
-                case .registration: configuration.registration.mode == .required ? "registration" : nil
-                }
-            guard let key else { continue }
-            refuse(
-                key, "needs the feature \(part.rawValue), which this build of the program does not have",
-                "run a build with the trait \(part.rawValue), or change the key")
+        for demand in configuration.settings.unmetDemands(of: configuration) {
+            refuse(demand.key, demand.reason, demand.remedy)
         }
     }
 
@@ -115,8 +105,8 @@ struct ConfigurationCheck {
     private mutating func refuseEarlyRequests() {
         let zenkey = configuration.zenkey
         let uses = [
-            ("zenkey.par", zenkey.extensions.pushedAuthorizationRequests, "pushed to"),
-            ("zenkey.request_object", zenkey.extensions.signedRequestObjects, "signed for"),
+            ("zenkey.par", zenkey.rules.extensions.pushedAuthorizationRequests, "pushed to"),
+            ("zenkey.request_object", zenkey.rules.extensions.signedRequestObjects, "signed for"),
         ]
         for (key, use, what) in uses where use == .always && zenkey.authorizationURL != nil {
             refuse(
@@ -147,7 +137,7 @@ struct ConfigurationCheck {
     var idTokenTypes: [(key: String, types: [IDTokenType])] {
         var paths: Set<String> = []
         let providers = configuration.providers.filter { $0.kind != .oauth2 && paths.insert($0.path).inserted }
-        return [("zenkey.id_token_types", configuration.zenkey.idTokenTypes)]
+        return [("zenkey.id_token_types", configuration.zenkey.rules.idTokenTypes)]
             + providers.map { ("providers.\($0.path).id_token_types", $0.idTokenTypes) }
     }
 

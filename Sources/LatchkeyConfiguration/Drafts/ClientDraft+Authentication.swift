@@ -4,14 +4,10 @@ internal import SignIn
 
 /// How a client authenticates at the token endpoint.
 extension ClientDraft {
-    /// - Parameter secretRemedy: What to do about a missing secret.
-    func authentication(
-        _ secretRemedy: String, hasIDTokens: Bool, assertionAudience audience: ClientAssertionAudience,
-        _ context: inout ReadingContext
-    ) throws(InvalidValueError) -> ClientAuthentication {
+    func authentication(_ context: inout ReadingContext) throws(InvalidValueError) -> ClientAuthentication {
         if secretIssuer != nil || secretAudience != nil { return try signedSecret() }
         let hasNone = method == nil && secret == nil && privateKey.key == nil && rules.clientTLS == nil && !hasIDTokens
-        if method == .publicClient || hasNone { return try publicClient(hasIDTokens: hasIDTokens, &context) }
+        if method == .publicClient || hasNone { return try publicClient(&context) }
         let method = method ?? usualMethod
         if method.usesMutualTLS { return try mutualTLS(method) }
         if method == .privateKeyJWT {
@@ -19,9 +15,12 @@ extension ClientDraft {
                 throw InvalidValueError(
                     "has no private_key", "give it or private_key_file, or another way to authenticate")
             }
-            return .privateKeyJWT(key, audience: assertionAudience ?? audience)
+            return .privateKeyJWT(key, audience: assertionAudience ?? usualAudience)
         }
-        guard let secret else { throw InvalidValueError("has no secret", secretRemedy) }
+        guard let secret else {
+            let other = kind == .zenkey ? "LATCHKEY_ZENKEY_CLIENTS" : "signed_secret"
+            throw InvalidValueError("has no secret", "give it, or secret_file, or \(other)")
+        }
         guard method == .clientSecretBasic else { return .clientSecretPost(secret) }
         return .clientSecretBasic(secret, encoding: basicEncoding ?? .formURLEncoded)
     }
@@ -32,6 +31,14 @@ extension ClientDraft {
         if privateKey.key != nil { return .privateKeyJWT }
         guard let certificate = rules.clientTLS?.certificate else { return .clientSecretBasic }
         return certificate.isSelfIssued ? .selfSignedTLSClientAuth : .tlsClientAuth
+    }
+
+    private var usualAudience: ClientAssertionAudience {
+        switch kind {
+        case .zenkey, .oauth2: .tokenEndpoint
+        case .oidc: .issuer
+        case .camara: .endpoint
+        }
     }
 
     private func mutualTLS(_ method: ClientAuthenticationMethod) throws(InvalidValueError) -> ClientAuthentication {
@@ -54,9 +61,7 @@ extension ClientDraft {
     }
 
     /// A client without a credential. PKCE then is what keeps a stolen code from being redeemed.
-    private func publicClient(
-        hasIDTokens: Bool, _ context: inout ReadingContext
-    ) throws(InvalidValueError) -> ClientAuthentication {
+    private func publicClient(_ context: inout ReadingContext) throws(InvalidValueError) -> ClientAuthentication {
         guard !hasIDTokens else {
             throw InvalidValueError(
                 "has token_endpoint_auth_method: none, which is for providers of kind oauth2",

@@ -5,6 +5,8 @@ internal import SignIn
 /// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
 /// environment.
 struct ClientDraft: GroupDraft {
+    /// The kind of its provider.
+    var kind = ProviderKind.zenkey
     var id: ClientID?
     /// What is not made of several settings.
     var rules = SignInConfiguration.ClientRules()
@@ -24,12 +26,11 @@ struct ClientDraft: GroupDraft {
     var otherDecryptionKey = DecryptionKeyDraft()
     var place = GroupPlace()
 
+    /// Whether its provider has ID tokens.
+    var hasIDTokens: Bool { kind != .oauth2 }
+
     /// The client, or nil after reporting what is wrong with it.
-    /// - Parameter audience: The audience of its assertions, unless a setting says otherwise.
-    mutating func finished(
-        _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
-        hasIDTokens: Bool = true, assertionAudience audience: ClientAssertionAudience = .tokenEndpoint
-    ) -> Configuration.Client? {
+    mutating func finished(_ context: inout ReadingContext) -> Configuration.Client? {
         guard !place.isBroken else { return nil }
         do throws(InvalidValueError) {
             guard let id else { throw InvalidValueError("has no id", "give it") }
@@ -46,8 +47,7 @@ struct ClientDraft: GroupDraft {
             try checkClientTypes()
             try checkAlgorithms()
             guard try readCertificate(&context) else { return nil }
-            let authentication = try authentication(
-                secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience, &context)
+            let authentication = try authentication(&context)
             try checkEncoding(of: id, authentication)
             try checkOtherKey(authentication)
             try checkDecryption()
@@ -116,6 +116,7 @@ extension ClientDraft {
                 case .list, .empty:
                     context.refuse(item.origin, "is \(item.kind)", "give id, secret and the client's other keys")
                 }
+                draft.kind = kind
                 draft.place.origin = item.origin
                 draft.place.isBroken = context.problems.count != before
                 if let id = draft.id, !ids.insert(id).inserted {
@@ -143,5 +144,16 @@ extension ClientDraft {
         draft.id = id
         draft.secret = secret
         return draft
+    }
+}
+
+extension [ClientDraft] {
+    /// The clients, without those that it reports.
+    /// - Parameter key: The key that holds them, after a dot.
+    func finished(beneath key: String, _ context: inout ReadingContext) -> [Configuration.Client] {
+        enumerated().compactMap { index, draft in
+            var draft = draft
+            return context.beneath("\(key)[\(index)]") { draft.finished(&$0) }
+        }
     }
 }

@@ -22,7 +22,7 @@ extension ProviderDraft {
                     return draft
                 }
                 SettingsReader.read(entries, at: item.origin, Self.operatorSettings, into: &draft, &context)
-                draft.client.place.origin = item.origin
+                (draft.client.kind, draft.client.place.origin) = (.camara, item.origin)
                 return draft
             }
         }
@@ -33,7 +33,7 @@ extension ProviderDraft {
         guard !place.isBroken else { return [] }
         let before = context.problems.count
         refuseDoubles(&context)
-        telcoFinder.client.place.origin = place.origin
+        (telcoFinder.client.kind, telcoFinder.client.place.origin) = (.camara, place.origin)
         let finder = telcoFinder.finished(&context)
         guard context.problems.count == before else { return [] }
         return operators.enumerated().compactMap { index, draft in
@@ -54,9 +54,7 @@ extension ProviderDraft {
         settings.takesHashes = takesHashes
         client.rules.scopes = settings.scopes
         let id = ProviderReference(provider: id, operatorName: operatorName).text
-        guard let client = client.finished(&context, assertionAudience: .endpoint),
-            var provider = provider(id, [client])
-        else { return nil }
+        guard let client = client.finished(&context), var provider = provider(id, [client]) else { return nil }
         provider.mobileOperator = settings
         provider.telcoFinder = finder
         provider.rules.endsSessions = false
@@ -97,7 +95,7 @@ struct TelcoFinderDraft: Sendable {
     /// The rules, or nil if there is no Telco Finder or after reporting what is wrong with its client.
     mutating func finished(_ context: inout ReadingContext) -> TelcoFinderRules? {
         guard let issuer, var finder = apiRoot.flatMap(TelcoFinder.init(root:)),
-            let client = client.finished(&context, assertionAudience: .endpoint)
+            let client = client.finished(&context)
         else { return nil }
         if let scopes { finder.scopes = scopes }
         if let portabilitySearch { finder.portabilitySearch = portabilitySearch }

@@ -9,16 +9,16 @@ extension ProviderDraft {
     /// Sets what a profile demands of the provider and its clients, after reporting every setting that contradicts it.
     mutating func meet(_ profile: SecurityProfile, _ context: inout ReadingContext) {
         var demands = ProfileDemands(profile: profile, place: place)
-        demands.set("par", &extensions.pushedAuthorizationRequests, to: .always, &context)
+        demands.set("par", &rules.extensions.pushedAuthorizationRequests, to: .always, &context)
         // Either binds the tokens (section 5.3.3.1).
-        if extensions.mutualTLS != .always {
+        if rules.extensions.mutualTLS != .always {
             demands.check(
-                "dpop", &extensions.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
+                "dpop", &rules.extensions.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
                 &context)
         }
         demands.set("require_iss", &rules.requiresIssuer, to: true, &context)
         if profile.signsMessages {
-            demands.set("request_object", &extensions.signedRequestObjects, to: .always, &context)
+            demands.set("request_object", &rules.extensions.signedRequestObjects, to: .always, &context)
             let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)
             demands.check("response_mode", &rules.responseMode, isOneOf: signed, usually: .jwt, &context)
         }

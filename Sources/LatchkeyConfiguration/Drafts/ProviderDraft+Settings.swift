@@ -60,24 +60,24 @@ extension ProviderDraft {
                 + "Without it, sign-ins begin at this server only."
         ).of(.oidc),
         Setting(
-            "par", .choice, \.extensions.pushedAuthorizationRequests,
+            "par", .choice, \.rules.extensions.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also "
                 + "if it does not; never: not even then. The default is auto."
         ).withoutDefault().of(.oidc, .camara),
         Setting(
-            "dpop", .choice, \.extensions.dpop,
+            "dpop", .choice, \.rules.extensions.dpop,
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the provider's metadata "
                 + "demands them, or supports them and store_tokens is set or the kind is camara; always: a token that "
                 + "is not bound is refused; never: not even then. The default is auto."
         ).withoutDefault().of(.oidc, .camara),
         Setting(
-            "mtls", .choice, \.extensions.mutualTLS,
+            "mtls", .choice, \.rules.extensions.mutualTLS,
             "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
                 + "it, or the provider's metadata says that tokens can be bound to it; always: a provider whose "
                 + "metadata does not say so is refused; never: not even then. The default is auto."
         ).withoutDefault().of(.oidc),
         Setting(
-            "request_object", .choice, \.extensions.signedRequestObjects,
+            "request_object", .choice, \.rules.extensions.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the provider's "
                 + "metadata requires them; always: also if it does not; never: not even then. The default is auto."
         ).withoutDefault().of(.oidc, .camara),
@@ -107,7 +107,7 @@ extension ProviderDraft {
                 + "encrypted."
         ).of(.oidc),
         Setting(
-            "id_token_types", .list(of: .choice, "a list of types"), \.idTokenTypes,
+            "id_token_types", .list(of: .choice, "a list of types"), \.rules.idTokenTypes,
             "The values of typ that the provider's ID tokens may have; absent is an ID token without typ. The default "
                 + "is JWT and absent."
         ).withoutDefault().of(.oidc, .camara),

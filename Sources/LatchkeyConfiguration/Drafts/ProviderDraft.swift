@@ -16,8 +16,6 @@ struct ProviderDraft: GroupDraft {
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
     var profile: SecurityProfile?
     var rules = ServerRules()
-    var extensions = ProtocolExtensions()
-    var idTokenTypes = IDTokenType.standard
     var clients: [ClientDraft] = []
     var purpose: Purpose?
     var simSwap = SIMSwapPolicy()
@@ -95,7 +93,7 @@ struct ProviderDraft: GroupDraft {
         let before = context.problems.count
         if let profile { meet(profile, &context) }
         guard context.problems.count == before else { return nil }
-        let clients = finishedClients(&context)
+        let clients = clients.finished(beneath: ".clients", &context)
         // The reader has reported what is required and missing.
         guard !place.isBroken, context.problems.count == before, var provider = provider(id, clients) else {
             return nil
@@ -132,22 +130,7 @@ struct ProviderDraft: GroupDraft {
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
         provider.profile = profile
         provider.rules = rules
-        provider.extensions = extensions
-        provider.idTokenTypes = idTokenTypes
         return provider
-    }
-
-    /// The clients, without those that it reports.
-    private func finishedClients(_ context: inout ReadingContext) -> [Configuration.Client] {
-        let hasIDTokens = kind != .oauth2
-        return clients.enumerated().compactMap { index, draft in
-            var draft = draft
-            return context.beneath(".clients[\(index)]") {
-                draft.finished(
-                    &$0, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: hasIDTokens,
-                    assertionAudience: hasIDTokens ? .issuer : .tokenEndpoint)
-            }
-        }
     }
 
     /// Why sign-ins of the named client cannot be initiated.

@@ -58,15 +58,13 @@ extension Configuration {
         public var clients: [Client] = []
         /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
         public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
-        /// The extensions of the protocols that are used.
-        public var extensions = ProtocolExtensions()
-        /// The values of `typ` that ID tokens may have.
-        public var idTokenTypes = IDTokenType.zenKeyCarriers
+        /// What is configured of sign-ins there. Carriers have the extensions and the types of ID tokens.
+        public var rules = ServerRules()
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
         /// The defaults.
-        public init() {}
+        public init() { rules.idTokenTypes = IDTokenType.zenKeyCarriers }
 
         /// ``trustedIssuers`` as a matcher; texts that are not a pattern are left out.
         public var trustedHosts: TrustedHosts { TrustedHosts(trustedIssuers.compactMap(TrustedHosts.Pattern.init)) }
@@ -76,13 +74,13 @@ extension Configuration {
             guard let discoveryURL else { return nil }
             var provider = Provider(
                 id: Self.name, kind: .zenkey, name: "ZenKey", issuer: discoveryURL, clients: clients)
-            provider.extensions = extensions
-            provider.idTokenTypes = idTokenTypes
+            provider.rules = rules
             return provider
         }
     }
 
     /// A way to sign in other than the mobile carriers.
+    @dynamicMemberLookup
     public struct Provider: Sendable {
         /// The endpoints of a provider without ID tokens, which publishes no metadata.
         public struct Endpoints: Sendable, Hashable {
@@ -114,12 +112,8 @@ extension Configuration {
         public var endpoints: Endpoints?
         /// The security profile whose demands the other settings meet.
         public var profile: SecurityProfile?
-        /// What is configured of sign-ins there.
+        /// What is configured of sign-ins there. A provider has all members of its rules.
         public var rules = ServerRules()
-        /// The extensions of the protocols that are used.
-        public var extensions = ProtocolExtensions()
-        /// The values of `typ` that its ID tokens may have.
-        public var idTokenTypes = IDTokenType.standard
         /// The apps registered with the provider.
         public var clients: [Client]
         /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
@@ -164,6 +158,12 @@ extension Configuration {
             self.name = name ?? id
             self.issuer = issuer
             self.clients = clients
+        }
+
+        /// A member of ``rules``.
+        public subscript<Value>(dynamicMember member: WritableKeyPath<ServerRules, Value>) -> Value {
+            get { rules[keyPath: member] }
+            set { rules[keyPath: member] = newValue }
         }
     }
 }

@@ -68,7 +68,7 @@ public struct ConfigurationLoader: Sendable {
             }
             context.policy = configuration.endpointPolicy
         }
-        finishClients(&configuration, &context)
+        configuration.zenkey.clients = context.clients.finished(beneath: "." + ClientDraft.setting.name, &context)
 
         let given = Set(origins.keys).union(arguments.values.keys).union(variables.broken).union(reader.broken)
         var check = ConfigurationCheck(
@@ -112,14 +112,6 @@ public struct ConfigurationLoader: Sendable {
         }
     }
 
-    private func finishClients(_ configuration: inout Configuration, _ context: inout ReadingContext) {
-        for (index, draft) in context.clients.enumerated() {
-            context.beneath(".\(ClientDraft.setting.name)[\(index)]") { context in
-                var draft = draft
-                if let client = draft.finished(&context) { configuration.zenkey.clients.append(client) }
-            }
-        }
-    }
 }
 
 /// A configuration that was read, and the warnings about it.

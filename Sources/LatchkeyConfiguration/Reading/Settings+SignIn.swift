@@ -27,24 +27,24 @@ extension Settings {
             "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first, and must "
                 + "name it with the keys and hosts of the issuer's own OpenID configuration."),
         Setting(
-            "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.idTokenTypes,
+            "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.rules.idTokenTypes,
             "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "
                 + "show at+jwt."),
         Setting(
-            "zenkey.par", .choice, \.zenkey.extensions.pushedAuthorizationRequests,
+            "zenkey.par", .choice, \.zenkey.rules.extensions.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the carrier's metadata requires them; always: also if "
                 + "it does not; never: not even then."),
         Setting(
-            "zenkey.dpop", .choice, \.zenkey.extensions.dpop,
+            "zenkey.dpop", .choice, \.zenkey.rules.extensions.dpop,
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the carrier's metadata "
                 + "demands them; always: a token that is not bound is refused; never: not even then."),
         Setting(
-            "zenkey.mtls", .choice, \.zenkey.extensions.mutualTLS,
+            "zenkey.mtls", .choice, \.zenkey.rules.extensions.mutualTLS,
             "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
                 + "it, or the carrier's metadata says that tokens can be bound to it; always: a carrier whose metadata "
                 + "does not say so is refused; never: not even then."),
         Setting(
-            "zenkey.request_object", .choice, \.zenkey.extensions.signedRequestObjects,
+            "zenkey.request_object", .choice, \.zenkey.rules.extensions.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the carrier's "
                 + "metadata requires them; always: also if it does not; never: not even then."),
         ProviderDraft.setting,

@@ -3,39 +3,56 @@ internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import SignIn
 
+/// What keys of the core ask of a feature, which a build may lack.
+public struct FeatureDemand: Sendable {
+    /// The feature, by the trait that adds it to a build.
+    package let trait: String
+    /// The key of a configuration that asks for the feature; nil if there is none.
+    let key: @Sendable (Configuration) -> String?
+
+    /// - Parameter key: The key of a configuration that asks for the feature; nil if there is none.
+    package init(_ trait: String, _ key: @escaping @Sendable (Configuration) -> String?) {
+        self.trait = trait
+        self.key = key
+    }
+}
+
 /// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
 /// features, which follow the core's keys of the same group if there are any. Here and in the two extensions is the
 /// only place of the name, type, default, secrecy and meaning of every key of the core, besides the quotas of
 /// ``RateLimit``.
 public struct Settings: Sendable {
-    /// What a configuration asks for with a key of the core, and a build may lack: the trait of the feature.
-    package enum Part: String, Sendable, CaseIterable {
-        case phoneVerification = "PhoneVerification"
-        case postgreSQL = "PostgreSQL"
-        case registration = "Registration"
-    }
-
     /// Those of the core alone.
     public static let core = Settings([])
 
     /// Of the features.
     let groups: [any FeatureSettings.Type]
-    package let lacking: Set<Part>
+    private let unmet: [FeatureDemand]
     let ofFeatures: [Setting<Configuration>]
     let all: [Setting<Configuration>]
 
     /// The settings of the core and of some features.
-    public init(_ features: [any FeatureSettings.Type]) { self.init(features, lacking: []) }
-
-    /// - Parameter lacking: What no feature of the build does; a configuration that asks for it is refused.
-    package init(_ features: [any FeatureSettings.Type], lacking: Set<Part>) {
+    /// - Parameter unmet: What keys of the core ask of other features. A configuration that has one is refused.
+    public init(_ features: [any FeatureSettings.Type], unmet: [FeatureDemand] = []) {
         groups = features
-        self.lacking = lacking
+        self.unmet = unmet
         ofFeatures = features.flatMap { $0.inConfiguration }
         all = ofFeatures.reduce(into: Self.ofCore) { all, setting in
             let group = setting.name.prefix { $0 != "." }
             let last = all.lastIndex { $0.name.prefix { $0 != "." } == group }
             all.insert(setting, at: last.map { $0 + 1 } ?? all.endIndex)
+        }
+    }
+
+    /// What a configuration asks for with keys of the core, and no feature of the build does.
+    package func unmetDemands(of configuration: Configuration) -> [ConfigurationProblem] {
+        unmet.compactMap { demand in
+            demand.key(configuration).map { key in
+                ConfigurationProblem(
+                    key: key,
+                    reason: "needs the feature \(demand.trait), which this build of the program does not have",
+                    remedy: "run a build with the trait \(demand.trait), or change the key")
+            }
         }
     }
 

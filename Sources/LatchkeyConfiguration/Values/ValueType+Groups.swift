@@ -65,10 +65,10 @@ extension ConfigurationNode {
     }
 }
 
-extension ValueType where Value == [MCCMNC: EndpointURL] {
+extension ValueType {
     /// `{"310410": "https://carrier.example.com"}`, or `310410=https://carrier.example.com`.
     static var issuers: ValueType<[MCCMNC: EndpointURL]> {
-        group("a group of mccmnc: issuer, or mccmnc=issuer,mccmnc=issuer", isText: true) {
+        .group("a group of mccmnc: issuer, or mccmnc=issuer,mccmnc=issuer", isText: true) {
             "\($0.text)=\($1.text)"
         } key: { (name) throws(InvalidValueError) in
             guard let network = MCCMNC(name) else {
@@ -79,11 +79,9 @@ extension ValueType where Value == [MCCMNC: EndpointURL] {
             ValueType<EndpointURL>.carrierURL.read(entry.node, &context)
         }
     }
-}
 
-extension ValueType where Value == [UserAttribute: UserEndpoint.Member] {
     static var attributes: ValueType<[UserAttribute: UserEndpoint.Member]> {
-        group("a group of attribute: member") {
+        .group("a group of attribute: member") {
             "\($0.rawValue)=\($1.text)"
         } key: { (name) throws(InvalidValueError) in
             guard let attribute = UserAttribute(rawValue: name), attribute != .username else {
@@ -95,12 +93,10 @@ extension ValueType where Value == [UserAttribute: UserEndpoint.Member] {
             ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
         }
     }
-}
 
-extension ValueType where Value == [String: EndpointURL] {
     /// Resources by name, each a group with `url`.
     static var resources: ValueType<[String: EndpointURL]> {
-        group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {
+        .group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {
             "\($0)=\($1.text)"
         } key: { (name) throws(InvalidValueError) in
             guard (1...32).contains(name.utf8.count), name.consists(of: .lowerCaseAndDigits + "-_") else {
@@ -130,12 +126,10 @@ extension ValueType where Value == [String: EndpointURL] {
         }
         return context.beneath(".url") { ValueType<EndpointURL>.carrierURL.read(member.node, &$0) }
     }
-}
 
-extension ValueType where Value == [String: Set<ClientType>] {
     /// Kinds of frontend by redirect URI.
     static var clientTypes: ValueType<[String: Set<ClientType>]> {
-        group("a group of redirect URI: [client types]", of: .list(of: ValueType<ClientType>.choice.schema)) {
+        .group("a group of redirect URI: [client types]", of: .list(of: ValueType<ClientType>.choice.schema)) {
             uri, types in
             "\(uri)=\(types.map(\.rawValue).sorted().joined(separator: "+"))"
         } key: { (uri) throws(InvalidValueError) in

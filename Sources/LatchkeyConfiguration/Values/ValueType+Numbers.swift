@@ -1,6 +1,6 @@
 internal import LatchkeyAPI
 
-extension ValueType where Value == Int {
+extension ValueType {
     public static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
         .scalar(
             "a whole number from \(range.lowerBound) to \(range.upperBound)", schema: .integer(range),
@@ -19,14 +19,12 @@ extension ValueType where Value == Int {
             return try NumberText.quantity(text, units: units, "size", in: range)
         }
     }
-}
 
-extension ValueType where Value == Configuration.HTTP.ConnectionShare {
     /// `auto`, or a number; 0 stands for no limit.
     static func connectionShare(_ range: ClosedRange<Int>) -> ValueType<Configuration.HTTP.ConnectionShare> {
         .scalar(
             "auto, a whole number up to \(range.upperBound), or 0 for no limit",
-            schema: .number(0...range.upperBound, pattern: "^(auto|[0-9]+)$"), show: shown
+            schema: .number(0...range.upperBound, pattern: "^(auto|[0-9]+)$"), show: text
         ) {
             (text, _) throws(InvalidValueError) in
             if text == "auto" { return .automatic }
@@ -35,25 +33,21 @@ extension ValueType where Value == Configuration.HTTP.ConnectionShare {
         }
     }
 
-    private static func shown(_ share: Configuration.HTTP.ConnectionShare) -> String {
+    private static func text(_ share: Configuration.HTTP.ConnectionShare) -> String {
         switch share {
         case .automatic: "auto"
         case .unlimited: "0"
         case .atMost(let count): String(count)
         }
     }
-}
 
-extension ValueType where Value == UInt16 {
     static var port: ValueType<UInt16> {
         .scalar("a whole number from 0 to 65535", schema: .integer(0...65535), show: { String($0) }) {
             (text, _) throws(InvalidValueError) in
             UInt16(clamping: try NumberText.integer(text, in: 0...65535))
         }
     }
-}
 
-extension ValueType where Value == Int64 {
     /// Seconds: `30`, `30s`, `10m`, `1h`, `14d`.
     public static func seconds(_ range: ClosedRange<Int>) -> ValueType<Int64> {
         let bounds = "from \(NumberText.duration(range.lowerBound)) to \(NumberText.duration(range.upperBound))"
@@ -64,16 +58,12 @@ extension ValueType where Value == Int64 {
             (text, _) throws(InvalidValueError) in Int64(try NumberText.seconds(text, in: range))
         }
     }
-}
 
-extension ValueType where Value == Duration {
     /// As ``ValueType/seconds(_:)``; the range is in seconds.
     public static func duration(_ range: ClosedRange<Int>) -> ValueType<Duration> {
         ValueType<Int64>.seconds(range).mapped({ .seconds($0) }, back: { $0.components.seconds })
     }
-}
 
-extension ValueType where Value == RequestLimits.Quota? {
     /// `600/1m`; 0 stands for no limit.
     static var quota: ValueType<RequestLimits.Quota?> {
         let description = "a number and a duration such as 600/1m, or 0 for no limit"
@@ -91,6 +81,30 @@ extension ValueType where Value == RequestLimits.Quota? {
                 count: try NumberText.integer(parts[0], in: 1...1_000_000),
                 seconds: try NumberText.seconds(parts[1], in: 1...86_400))
         }
+    }
+
+    /// A part of all, from 0 to 1.
+    public static var ratio: ValueType<Double> {
+        .scalar(
+            "a number from 0 to 1", schema: .ratio,
+            show: decimal
+        ) { (text, _) throws(InvalidValueError) in
+            let isNumber = (1...8).contains(text.utf8.count) && text.consists(of: "0123456789.")
+            guard isNumber, let number = Double(text), (0...1).contains(number) else {
+                throw InvalidValueError(
+                    "is not a number from 0 to 1", "give one with at most six decimals, such as 0.05")
+            }
+            return number
+        }
+    }
+
+    /// Without an exponent.
+    private static func decimal(_ number: Double) -> String {
+        let millionths = Int((number * 1_000_000).rounded())
+        guard millionths < 1_000_000 else { return "1" }
+        let digits = String(1_000_000 + millionths).dropFirst()
+        let decimals = String(digits.reversed().drop { $0 == "0" }.reversed())
+        return decimals.isEmpty ? "0" : "0." + decimals
     }
 }
 
@@ -133,31 +147,5 @@ enum NumberText {
         let unit = [("MiB", 1 << 20), ("KiB", 1 << 10)].first { bytes >= $0.1 && bytes.isMultiple(of: $0.1) }
         guard let unit else { return String(bytes) }
         return "\(bytes / unit.1)\(unit.0)"
-    }
-}
-
-extension ValueType where Value == Double {
-    /// A part of all, from 0 to 1.
-    public static var ratio: ValueType<Double> {
-        .scalar(
-            "a number from 0 to 1", schema: .ratio,
-            show: shown
-        ) { (text, _) throws(InvalidValueError) in
-            let isNumber = (1...8).contains(text.utf8.count) && text.consists(of: "0123456789.")
-            guard isNumber, let number = Double(text), (0...1).contains(number) else {
-                throw InvalidValueError(
-                    "is not a number from 0 to 1", "give one with at most six decimals, such as 0.05")
-            }
-            return number
-        }
-    }
-
-    /// Without an exponent.
-    private static func shown(_ number: Double) -> String {
-        let millionths = Int((number * 1_000_000).rounded())
-        guard millionths < 1_000_000 else { return "1" }
-        let digits = String(1_000_000 + millionths).dropFirst()
-        let decimals = String(digits.reversed().drop { $0 == "0" }.reversed())
-        return decimals.isEmpty ? "0" : "0." + decimals
     }
 }

@@ -2,19 +2,6 @@ internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
 
-extension ValueType where Value == Bool {
-    /// A switch, shown as `true` and `false` or as `on` and `off`; all of them are read.
-    public static func flag(_ on: String = "true", _ off: String = "false") -> ValueType<Bool> {
-        .scalar("\(on) or \(off)", schema: .flag, show: { $0 ? on : off }) { (text, _) throws(InvalidValueError) in
-            switch text.lowercased() {
-            case "true", "on", "yes": return true
-            case "false", "off", "no": return false
-            default: throw InvalidValueError("\(Printable.word(text) ?? "the value") is neither \(on) nor \(off)")
-            }
-        }
-    }
-}
-
 extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
     /// One of a type's words.
     public static var choice: ValueType { choice(of: Array(Value.allCases)) }
@@ -34,7 +21,18 @@ extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue
     }
 }
 
-extension ValueType where Value == EndpointURL {
+extension ValueType {
+    /// A switch, shown as `true` and `false` or as `on` and `off`; all of them are read.
+    public static func flag(_ on: String = "true", _ off: String = "false") -> ValueType<Bool> {
+        .scalar("\(on) or \(off)", schema: .flag, show: { $0 ? on : off }) { (text, _) throws(InvalidValueError) in
+            switch text.lowercased() {
+            case "true", "on", "yes": return true
+            case "false", "off", "no": return false
+            default: throw InvalidValueError("\(Printable.word(text) ?? "the value") is neither \(on) nor \(off)")
+            }
+        }
+    }
+
     /// A URL of a provider: https, or http to loopback where `allow_loopback_http` is set.
     static var carrierURL: ValueType<EndpointURL> {
         .scalar("an https URL", show: { $0.text }) { (text, policy) throws(InvalidValueError) in
@@ -49,7 +47,7 @@ extension ValueType where Value == EndpointURL {
 
     /// An issuer (OpenID Connect Discovery section 3): such a URL without a query.
     static var issuer: ValueType<EndpointURL> {
-        ValueType(description: "the https URL of an issuer", show: { $0.text }) { node, context in
+        .init(description: "the https URL of an issuer", show: { $0.text }) { node, context in
             guard let url = ValueType<EndpointURL>.carrierURL.read(node, &context) else { return nil }
             guard !url.text.utf8.contains(UInt8(ascii: "?")) else {
                 context.refuse(node.origin, "has a query", "give the issuer as the provider's metadata spells it")
@@ -66,9 +64,7 @@ extension ValueType where Value == EndpointURL {
             "give one such as https://login.example.com; plain http is for loopback addresses only"
         ) { $0.utf8.contains(UInt8(ascii: "?")) ? nil : EndpointURL($0, policy: .allowLoopbackHTTP) }
     }
-}
 
-extension ValueType {
     /// Single values that a failable initialiser makes.
     /// - Parameters:
     ///   - reason: Why a text is refused.
@@ -88,9 +84,7 @@ extension ValueType {
         _ description: String, _ reason: String, _ remedy: String? = nil,
         _ parse: @escaping @Sendable (String) -> Value?
     ) -> ValueType { .parsed(description, show: { _ in "‹redacted›" }, reason, remedy, parse) }
-}
 
-extension ValueType where Value == String {
     /// A name or address to bind.
     static var bindAddress: ValueType<String> {
         .parsed(
@@ -171,83 +165,63 @@ extension ValueType where Value == String {
             return isVisible && (1...255).contains(text.utf8.count) ? text : nil
         }
     }
-}
 
-extension ValueType where Value == IPAddressRange {
     static var addressRange: ValueType<IPAddressRange> {
         .parsed(
             "an address or range", show: { $0.description }, "is not an address or range",
             "write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32"
         ) { IPAddressRange($0) }
     }
-}
 
-extension ValueType where Value == Origin {
     static var origin: ValueType<Origin> {
         .parsed(
             "an origin", show: { $0.text }, "is not an origin",
             "write https://app.example.com, without a path; http is for loopback only"
         ) { Origin($0) }
     }
-}
 
-extension ValueType where Value == DatabaseURL {
     static var databaseURL: ValueType<DatabaseURL> {
         .scalar("a database URL", show: { Printable.line($0.description) }) { (text, _) throws(InvalidValueError) in
             try DatabaseURL(Secret(text))
         }
     }
-}
 
-extension ValueType where Value == APIKey {
     static var apiKey: ValueType<APIKey> {
-        ValueType(
+        .init(
             description: "an API key", schema: .definition("api_key"), show: { _ in "‹redacted›" },
             read: APIKeyDraft.read)
     }
-}
 
-extension ValueType where Value == APIKey.Proof {
     static var apiKeyProof: ValueType<APIKey.Proof> {
         .scalar("an API key", show: { _ in "‹redacted›" }) { (text, _) throws(InvalidValueError) in
             try APIKey.Proof.parse(text)
         }
     }
-}
 
-extension ValueType where Value == ClientID {
     static var clientID: ValueType<ClientID> {
         .parsed("a client id", show: { $0.text }, "is not a client id", "give 1 to 255 ASCII characters") {
             ClientID($0)
         }
     }
-}
 
-extension ValueType where Value == Set<MCCMNC> {
     static var networks: ValueType<Set<MCCMNC>> {
         ValueType<[MCCMNC]>.list(of: .network, "a list of mccmnc").mapped(
             Set.init, back: { $0.sorted { $0.text < $1.text } })
     }
-}
 
-extension ValueType where Value == MCCMNC {
     static var network: ValueType<MCCMNC> {
         .parsed("an mccmnc", show: { $0.text }, "is not an mccmnc", "give its five or six digits, in quotes") {
             MCCMNC($0)
         }
     }
-}
 
-extension ValueType where Value == Purpose {
     static var purpose: ValueType<Purpose> {
         .parsed(
             "a purpose of the W3C Data Privacy Vocabulary", show: { $0.scope }, "is not a purpose",
             "write dpv: and its name, such as dpv:FraudPreventionAndDetection"
         ) { Purpose($0) }
     }
-}
 
-extension ValueType where Value == Secret {
     /// The private key of a certificate. Whether it is valid shows with the certificate.
     static var certificateKey: ValueType<Secret> {
         .secret("a private key in PEM", "is not a private key in PEM", "name its file in certificate_key_file") {
@@ -275,35 +249,27 @@ extension ValueType where Value == Secret {
             }
         }
     }
-}
 
-extension ValueType where Value == EncryptionKey {
     static var encryptionKey: ValueType<EncryptionKey> {
         .secret(
             "an encryption key", "is not a key", "give 64 hexadecimal digits, such as openssl rand -hex 32 prints"
         ) { EncryptionKey(hexadecimal: $0) }
     }
-}
 
-extension ValueType where Value == ClientKey {
     /// A private key to sign with.
     static var clientKey: ValueType<ClientKey> {
         .privateKey("give an RSA key of 2048 bits or more, or one of P-256 or Ed25519, in PEM or as a JSON Web Key") {
             (text) throws(ClientKeyError) in try ClientKey(parsing: text)
         }
     }
-}
 
-extension ValueType where Value == DecryptionKey {
     /// A private key to decrypt with.
     static var decryptionKey: ValueType<DecryptionKey> {
         .privateKey("give an RSA key of 2048 bits or more, or one of P-256, in PEM or as a JSON Web Key") {
             (text) throws(ClientKeyError) in try DecryptionKey(parsing: text)
         }
     }
-}
 
-extension ValueType {
     fileprivate static func privateKey(
         _ remedy: String, _ parse: @escaping @Sendable (Secret) throws(ClientKeyError) -> Value
     ) -> ValueType {
@@ -316,9 +282,7 @@ extension ValueType {
             }
         }
     }
-}
 
-extension ValueType where Value == UserEndpoint.Member {
     static var member: ValueType<UserEndpoint.Member> {
         .parsed(
             "the name of a member", show: { $0.text }, "is not the name of a member",

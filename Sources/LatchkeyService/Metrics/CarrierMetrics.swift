@@ -1,10 +1,10 @@
 import Logging
-import Observability
+package import Observability
 package import OpenIDConnect
 package import Primitives
 import SignIn
 
-/// Counts requests to providers, and reports their status.
+/// Counts requests to providers.
 package final class CarrierMetrics: Sendable {
     /// Of one issuer.
     private struct Row: Sendable {
@@ -137,24 +137,12 @@ package final class CarrierMetrics: Sendable {
         ]
     }
 
-    package var figures: [Source: Figures] {
-        Dictionary(rows.all.map { ($0.source, Figures($0.durations)) }) { first, _ in first }
-    }
+    /// The requests to each issuer so far: by their step, and by an outcome below ``outcomes``, of which the first is a
+    /// response of 2xx, and the second one of 4xx.
+    package var requests: [(source: Source, durations: Histogram)] { rows.all.map { ($0.source, $0.durations) } }
 
-    package func statuses(of parties: [String: RelyingParty], at now: Timestamp) -> [Status] {
-        let open = openBreakers(of: parties)
-        let ages = keyAges(of: parties, at: now)
-        return rows.all.compactMap { row in
-            let figures = Figures(row.durations)
-            let openBreakers = OutboundRequest.Destination.Step.allCases.filter {
-                open[row.source]?.contains($0) ?? false
-            }
-            guard figures.answered + figures.failed > 0 || !openBreakers.isEmpty else { return nil }
-            return Status(
-                source: row.source, figures: figures, openBreakers: openBreakers.map(\.name),
-                keysFetchedAt: ages[row.source].map { now.advanced(bySeconds: -$0) })
-        }
-    }
+    /// The number of outcomes of a request.
+    package static let outcomes = 4 + OutboundError.Code.allCases.count
 
     /// The breakers of each issuer requested so far. That of the discovery service is open if any network's is.
     private func breakers(of parties: [String: RelyingParty]) -> [SampledMetric.Sample] {
@@ -168,7 +156,8 @@ package final class CarrierMetrics: Sendable {
         }
     }
 
-    private func openBreakers(of parties: [String: RelyingParty]) -> [Source: Set<OutboundRequest.Destination.Step>] {
+    /// The steps whose circuit breaker is not closed.
+    package func openBreakers(of parties: [String: RelyingParty]) -> [Source: Set<OutboundRequest.Destination.Step>] {
         var open: [Source: Set<OutboundRequest.Destination.Step>] = [:]
         for (provider, party) in parties {
             for (destination, _) in party.failingDestinations {
@@ -179,7 +168,8 @@ package final class CarrierMetrics: Sendable {
         return open
     }
 
-    private func keyAges(of parties: [String: RelyingParty], at now: Timestamp) -> [Source: Int64] {
+    /// How old the oldest cached keys are, in seconds.
+    package func keyAges(of parties: [String: RelyingParty], at now: Timestamp) -> [Source: Int64] {
         var ages: [Source: Int64] = [:]
         for (provider, party) in parties {
             for keys in party.keyStatuses {
@@ -193,29 +183,6 @@ package final class CarrierMetrics: Sendable {
 
     private func known(_ source: Source) -> Source { rows.has(source) ? source : .other }
 
-    package struct Figures: Sendable, Hashable {
-        /// Responses of 2xx, or of 4xx, with which providers refuse.
-        package var answered: UInt64 = 0
-        /// All other requests.
-        package var failed: UInt64 = 0
-        package var nanoseconds: UInt64 = 0
-
-        package init() {}
-
-        /// The mean time of a usable response; nil without one.
-        package var meanMilliseconds: Double? {
-            answered > 0 ? (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100 : nil
-        }
-
-        package static func - (left: Self, right: Self) -> Self {
-            var difference = Self()
-            difference.answered = left.answered &- right.answered
-            difference.failed = left.failed &- right.failed
-            difference.nanoseconds = left.nanoseconds &- right.nanoseconds
-            return difference
-        }
-    }
-
     /// A provider's issuer; the empty issuer is the carriers' discovery service.
     package struct Source: Hashable, Sendable {
         package let provider: String
@@ -224,26 +191,17 @@ package final class CarrierMetrics: Sendable {
         /// All beyond the capacity.
         static let other = Source(provider: "other", issuer: "other")
     }
-
-    package struct Status: Sendable {
-        package let source: Source
-        /// Since the start of the process.
-        package let figures: Figures
-        /// The steps whose circuit breaker is not closed.
-        package let openBreakers: [String]
-        /// When the oldest cached keys were fetched; nil without keys.
-        package let keysFetchedAt: Timestamp?
-    }
 }
 
 extension Histogram {
     fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
-        (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
+        (0..<CarrierMetrics.outcomes).contains { total(at: step.place, $0).count > 0 }
     }
 }
 
 extension OutboundRequest.Destination.Step {
-    var name: String {
+    /// Its name in metrics and on the status page.
+    package var name: String {
         switch self {
         case .discovery: "discovery"
         case .keys: "keys"
@@ -255,23 +213,6 @@ extension OutboundRequest.Destination.Step {
         case .numberVerification: "number_verification"
         case .simSwap: "sim_swap"
         case .telcoFinder: "telco_finder"
-        }
-    }
-}
-
-extension CarrierMetrics.Figures {
-    /// - Parameter durations: The issuer's requests by step and outcome.
-    init(_ durations: Histogram) {
-        for step in OutboundRequest.Destination.Step.allCases.indices {
-            for outcome in 0..<4 + OutboundError.Code.allCases.count {
-                let total = durations.total(at: step, outcome)
-                guard outcome < 2 else {
-                    failed &+= total.count
-                    continue
-                }
-                answered &+= total.count
-                nanoseconds &+= total.nanoseconds
-            }
         }
     }
 }

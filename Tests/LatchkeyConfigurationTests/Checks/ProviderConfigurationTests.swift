@@ -1,4 +1,6 @@
 import AccountMigration
+import LatchkeyFeatures
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -172,16 +174,16 @@ struct ProviderConfigurationTests {
     @Test("The types of ID tokens can be configured for the carriers and for each OpenID provider")
     func idTokenTypes() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.idTokenTypes == [.jwt, .absent, .accessToken])
+        #expect(standard.zenkey.rules.idTokenTypes == [.jwt, .absent, .accessToken])
         #expect(standard.providers[0].idTokenTypes == [.jwt, .absent])
         let text =
             "zenkey: {id_token_types: [JWT]}\nproviders: {acme: {\(Self.acme), id_token_types: [absent, at+jwt]}}"
         let loaded = try load(text)
-        #expect(loaded.configuration.zenkey.idTokenTypes == [.jwt])
+        #expect(loaded.configuration.zenkey.rules.idTokenTypes == [.jwt])
         #expect(loaded.configuration.providers[0].idTokenTypes == [.absent, .accessToken])
         let environment = needed.with("LATCHKEY_ZENKEY_ID_TOKEN_TYPES", "JWT, at+jwt")
         #expect(
-            try load(environment: environment).configuration.zenkey.idTokenTypes == [
+            try load(environment: environment).configuration.zenkey.rules.idTokenTypes == [
                 .jwt, .accessToken,
             ])
         let warnings = loaded.warnings.filter { $0.key.hasSuffix("id_token_types") }
@@ -193,26 +195,27 @@ struct ProviderConfigurationTests {
     @Test("Pushed authorization requests are a setting of the carriers and of each OpenID provider")
     func pushedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.extensions.pushedAuthorizationRequests == .auto)
+        #expect(standard.zenkey.rules.extensions.pushedAuthorizationRequests == .auto)
         #expect(standard.providers[0].extensions.pushedAuthorizationRequests == .auto)
         let set = try load("zenkey: {par: never}\nproviders: {acme: {\(Self.acme), par: always}}").configuration
-        #expect(set.zenkey.extensions.pushedAuthorizationRequests == .never)
+        #expect(set.zenkey.rules.extensions.pushedAuthorizationRequests == .never)
         #expect(set.providers[0].extensions.pushedAuthorizationRequests == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_PAR", "always")
         #expect(
-            try load(environment: environment).configuration.zenkey.extensions.pushedAuthorizationRequests == .always)
+            try load(environment: environment).configuration.zenkey.rules.extensions.pushedAuthorizationRequests
+                == .always)
     }
 
     @Test("Tokens bound to a key are a setting of the carriers and of each OpenID provider")
     func dpop() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.extensions.dpop == .auto)
+        #expect(standard.zenkey.rules.extensions.dpop == .auto)
         #expect(standard.providers[0].extensions.dpop == .auto)
         let set = try load("zenkey: {dpop: never}\nproviders: {acme: {\(Self.acme), dpop: always}}").configuration
-        #expect(set.zenkey.extensions.dpop == .never)
+        #expect(set.zenkey.rules.extensions.dpop == .never)
         #expect(set.providers[0].extensions.dpop == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_DPOP", "always")
-        #expect(try load(environment: environment).configuration.zenkey.extensions.dpop == .always)
+        #expect(try load(environment: environment).configuration.zenkey.rules.extensions.dpop == .always)
     }
 
     @Test(
@@ -240,7 +243,7 @@ struct ProviderConfigurationTests {
     @Test("Requests are signed if the metadata requires it, unless the setting says otherwise")
     func signedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.extensions.signedRequestObjects == .auto)
+        #expect(standard.zenkey.rules.extensions.signedRequestObjects == .auto)
         #expect(standard.providers[0].extensions.signedRequestObjects == .auto)
         let text = """
             zenkey: {request_object: always, clients: [{id: a, private_key_file: key}]}
@@ -249,7 +252,7 @@ struct ProviderConfigurationTests {
             """
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
         let set = try load(text, environment: environment, files: ["key": Self.key]).configuration
-        #expect(set.zenkey.extensions.signedRequestObjects == .always)
+        #expect(set.zenkey.rules.extensions.signedRequestObjects == .always)
         #expect(set.providers[0].extensions.signedRequestObjects == .never)
     }
 
@@ -298,6 +301,11 @@ struct ProviderConfigurationTests {
         let oidc = "kind: oidc, issuer: 'https://acme.example'"
         let loaded = try load(text(oidc, "'com.example.app:/in', 'https://web.example/'"))
         #expect(loaded.configuration.providers[0].rules.loginInitiationClient?.text == "a")
+        let unmet = problems(text(oidc, "'https://web.example/'"), of: FeatureList.none.settings)
+        #expect(
+            unmet.count == 1
+                && unmet[0].hasPrefix("providers.acme.initiate_login_client: needs the feature Redirects, "), "\(unmet)"
+        )
         for (text, reason) in [
             (text(oidc, "'https://web.example/'", "b"), "it has no client b"),
             (text(oidc, "'com.example.app:/in'"), "a has no redirect URI for web"),

@@ -1,5 +1,6 @@
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -27,6 +28,7 @@ struct ConfigurationLoaderTests {
         arguments: [
             ("LATCHKEY_REGISTRATION", "required", "needs the feature Registration"),
             ("LATCHKEY_DATABASE_URL", "postgres://me:s3cret@db.example/latchkey", "needs the feature PostgreSQL"),
+            ("LATCHKEY_CONSOLE", "on", "needs the feature Redirects"),
         ])
     func leftOut(row: (variable: String, value: String, problem: String)) {
         let environment = needed.with(row.variable, row.value)

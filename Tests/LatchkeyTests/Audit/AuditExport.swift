@@ -1,5 +1,6 @@
 import AuditSeals
 import Foundation
+import LatchkeyFeatures
 import LatchkeyService
 import Storage
 import StorageModel

@@ -3,6 +3,7 @@ import CarrierSimulator
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

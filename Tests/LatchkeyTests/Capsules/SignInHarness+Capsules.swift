@@ -1,4 +1,5 @@
 import Capsules
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import TestSupport

@@ -2,6 +2,7 @@ import Administration
 import ArgumentParser
 import CarrierSimulator
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import Storage

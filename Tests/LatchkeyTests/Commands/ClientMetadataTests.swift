@@ -239,10 +239,17 @@ struct ClientMetadataTests {
         #expect(configuration.providers[0].clients[0].signingAlgorithms.contains(algorithm))
     }
 
-    @Test("A build without features has no logout")
+    @Test("A build without features has no redirect, no logout and no backchannel authentication")
     func core() throws {
-        let members = try Self.members(try Self.configuration(), features: .none)
-        #expect(members["redirect_uris"] != nil && !members.keys.contains { $0.contains("logout") })
+        var configuration = try Self.configuration()
+        configuration.providers[0].rules.backchannelTokenDelivery = .ping
+        configuration.providers[0].rules.loginInitiationClient = ClientID("client-1")
+        let members = try Self.members(configuration, features: .none)
+        #expect(members["client_id"] != nil)
+        #expect(
+            members.keys.allSatisfy { name in
+                !["redirect", "logout", "backchannel", "initiate"].contains { name.contains($0) }
+            })
     }
 
     @Test("The carriers' client has the carriers' callback, and no logout")

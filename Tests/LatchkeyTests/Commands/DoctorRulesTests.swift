@@ -2,6 +2,7 @@ import Crypto
 import Examination
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -98,6 +99,28 @@ struct DoctorRulesTests {
         }
         #expect(findings.map(\.severity) == [severity])
         #expect(findings.first?.message.contains("is not set") == true)
+    }
+
+    @Test("With public_url, it prints the callbacks to register, which only a build with redirects has")
+    func callbacks() async throws {
+        var configuration = Configuration()
+        configuration.publicURL = EndpointURL("https://login.example/", policy: .httpsOnly)
+        let directory = try TemporaryDirectory()
+        configuration.database.url = DatabaseURL(path: directory.file("latchkey.db"))
+        let issuer = try #require(EndpointURL("https://acme.example", policy: .httpsOnly))
+        configuration.providers = [.init(id: "acme", issuer: issuer, clients: [])]
+        let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}") }
+        let callback = "https://login.example/auth/acme/callback"
+        for (features, message) in [
+            (
+                FeatureList.redirects,
+                "/healthz answers; register \(callback) with the providers for sign-ins by redirect"
+            ),
+            (.none, "/healthz answers"),
+        ] {
+            let report = await Doctor(configuration, features: features, http: http).examine()
+            #expect(report.findings.filter { $0.area == .publicURL }.map(\.message) == [message])
+        }
     }
 
     @Test("An invalid certificate is a problem with the reason")

@@ -1,6 +1,7 @@
 import Crypto
 import Examination
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

@@ -3,6 +3,7 @@ import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyDemo
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

@@ -3,6 +3,7 @@ import CarrierSimulator
 import HTTPServer
 import LatchkeyAPI
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

@@ -2,6 +2,7 @@ import Examination
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import Logging
 import OpenIDConnect
 import Primitives

@@ -1,8 +1,10 @@
 import Foundation
 import Glibc
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
+import SignIn
 import TestSupport
 import Testing
 
@@ -27,6 +29,18 @@ struct EmbeddingTests {
             free(block)
             await service.shutdown(within: .zero)
         }
+    }
+
+    @Test("is refused a configuration that needs a feature it does not have")
+    func unmetDemand() throws {
+        var configuration = Configuration()
+        configuration.zenkey.discoveryURL = .init("https://discovery.invalid/", policy: .httpsOnly)
+        configuration.registration.mode = .required
+        let error = #expect(throws: LatchkeyStartError.self) {
+            try LatchkeyService(configuration: configuration, features: .none)
+        }
+        #expect(error?.code == .configuration)
+        #expect(error?.description.hasPrefix("registration: needs the feature Registration, ") == true)
     }
 }
 

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import TestSupport
@@ -111,7 +112,7 @@ import Testing
             try AdminService(configuration, features: .none)
         }
         for reason in [start?.description, command?.description] {
-            #expect(reason?.contains("this build has no PostgreSQL") == true)
+            #expect(reason?.contains("needs the feature PostgreSQL, which this build of the program") == true)
             #expect(reason?.contains("s3cret") == false)
         }
     }

@@ -2,6 +2,7 @@ import Administration
 import CarrierSimulator
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import Registration

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CarrierSimulator
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import Registration

@@ -2,6 +2,7 @@ import ArgumentParser
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives

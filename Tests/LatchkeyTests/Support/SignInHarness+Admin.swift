@@ -1,3 +1,4 @@
+import LatchkeyFeatures
 import LatchkeyService
 
 extension SignInHarness {
