@@ -1,7 +1,6 @@
 import HTTPServer
 package import HTTPTypes
-package import OpenIDConnect
-import Primitives
+package import Primitives
 package import SignIn
 
 /// An error response of the API: a status, and the JSON that all errors share.

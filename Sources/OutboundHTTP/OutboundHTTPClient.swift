@@ -1,5 +1,5 @@
 import EventLoops
-public import OpenIDConnect
+public import Primitives
 import Synchronization
 
 /// Sends requests to providers, on the loop of the calling task if it runs on one, else on its own loop.

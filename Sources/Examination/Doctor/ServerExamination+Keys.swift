@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
 import SignIn
 
 // The signing keys of a provider: whether sign-ins can use them, and why not.

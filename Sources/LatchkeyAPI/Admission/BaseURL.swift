@@ -1,5 +1,5 @@
 import HTTPTypes
-import OpenIDConnect
+import Primitives
 import SignIn
 import Synchronization
 

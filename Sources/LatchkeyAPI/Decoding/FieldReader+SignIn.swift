@@ -1,4 +1,5 @@
 package import OpenIDConnect
+package import Primitives
 package import SignIn
 
 extension FieldReader {

@@ -1,5 +1,4 @@
-package import OpenIDConnect
-import Primitives
+package import Primitives
 
 /// Reads typed values from a body and collects the problems, so that one response names them all.
 ///

@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 
 /// Where a provider takes requests with a client certificate instead of the usual endpoints: `mtls_endpoint_aliases`
 /// (RFC 8705 section 5).

@@ -1,3 +1,5 @@
+public import Primitives
+
 /// Is called when a relying party's requests to providers end. The closures must return quickly.
 public struct RelyingPartyObserver: Sendable {
     /// How a request to a provider ended.

@@ -1,4 +1,4 @@
-package import Primitives
+public import Primitives
 
 /// A client registered with a provider, and its authentication.
 public struct ClientCredentials: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import Primitives
+
 extension HTTPClient {
     /// Sends a request and reads its response. A failure of the transport becomes a protocol step's, and every
     /// error names the request.

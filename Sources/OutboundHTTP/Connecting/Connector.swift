@@ -1,6 +1,5 @@
 import EventLoops
 import HTTPCore
-import OpenIDConnect
 import Primitives
 
 /// Makes the connection for one exchange: resolves the host, and tries its addresses until one accepts, the next one

@@ -1,5 +1,5 @@
 import EventLoops
-import OpenIDConnect
+import Primitives
 import Synchronization
 
 /// The connections of a client on one loop, and the exchanges under way on them.

@@ -1,6 +1,6 @@
 import EventLoops
 import HTTPCore
-import OpenIDConnect
+import Primitives
 
 // What comes before the first exchange: the tunnel through a proxy and the TLS handshake.
 extension OutboundConnection {

@@ -1,6 +1,5 @@
 import EventLoops
 import HTTPCore
-import OpenIDConnect
 import Primitives
 
 /// A connection to a host: the attempt to connect, its tunnel through a proxy and its TLS handshake, then one exchange

@@ -1,4 +1,4 @@
-package import OpenIDConnect
+import OpenIDConnect
 package import Primitives
 package import StorageModel
 

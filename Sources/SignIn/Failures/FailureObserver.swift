@@ -1,4 +1,5 @@
 package import OpenIDConnect
+package import Primitives
 
 /// Called with an operation that failed, its error, and what providers sent. The response waits until it returns.
 package typealias FailureObserver = @Sendable (FailedOperation, SignInError, ProtocolRecord) async -> Void

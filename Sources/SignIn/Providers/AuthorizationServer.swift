@@ -1,4 +1,5 @@
 public import OpenIDConnect
+public import Primitives
 
 /// What signs users in at a provider: the relying party there, with the clients that are registered. All carriers
 /// behind one discovery service are one.

@@ -1,4 +1,5 @@
-package import OpenIDConnect
+import OpenIDConnect
+package import Primitives
 
 /// A provider of sign-ins, as everything that signs in knows it.
 ///

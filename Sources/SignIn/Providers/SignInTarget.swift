@@ -1,4 +1,5 @@
 package import OpenIDConnect
+package import Primitives
 
 /// Whom a sign-in is with: a provider, or one server of its group.
 ///
