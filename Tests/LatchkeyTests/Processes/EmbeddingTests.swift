@@ -3,6 +3,7 @@ import Glibc
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
+import Primitives
 import TestSupport
 import Testing
 
