@@ -32,6 +32,7 @@ final class ServerLoop: @unchecked Sendable {
     /// So the responses of a turn leave one after the other. A client with several connections wakes up once for all of
     /// them, and does not take the processor from the loop after each.
     func sendLater(_ connection: Connection) {
+        assert(events.isCurrent)
         waiting.append(connection)
         if waiting.count == 1 { events.execute { self.sendWaiting() } }
         if waiting.count == ServerLoop.mostWaiting { sendWaiting() }

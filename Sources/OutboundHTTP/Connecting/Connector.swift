@@ -50,6 +50,7 @@ final class Connector: @unchecked Sendable {
     }
 
     private func resolved(_ addresses: [IPAddress], at now: MonotonicTime) {
+        assert(pool.loop.isCurrent)
         guard !isOver else { return }
         guard !addresses.isEmpty else { return fail(.unreachable, "the name does not resolve") }
         self.addresses = addresses[...]

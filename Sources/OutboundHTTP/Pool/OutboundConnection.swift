@@ -38,6 +38,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     // MARK: Exchanges
 
     func begin(_ exchange: Exchange) {
+        assert(pool.loop.isCurrent)
         stage = .exchanging
         self.exchange = exchange
         deadline = exchange.deadline
@@ -162,6 +163,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     }
 
     func close() {
+        assert(pool.loop.isCurrent)
         guard stage != .closed else { return }
         let wasIdle = stage == .idle
         stage = .closed
