@@ -79,7 +79,7 @@ final class Connector: @unchecked Sendable {
     private func attempt(_ address: IPAddress) throws(SystemError) -> OutboundConnection {
         let attempt = OutboundConnection(descriptor: try Connecting.begin(address, port: port), connector: self)
         do throws(SystemError) {
-            try attempt.socket.register(attempt, on: pool.loop)
+            try attempt.register()
         } catch {
             attempt.close()
             throw error
@@ -107,7 +107,7 @@ final class Connector: @unchecked Sendable {
     func becameReady(_ attempt: OutboundConnection, at now: MonotonicTime) {
         guard !isOver else { return }
         do throws(SystemError) {
-            guard try Connecting.isEstablished(attempt.socket.descriptor) else { return }
+            guard try attempt.isEstablished() else { return }
             attempts.removeAll { $0 === attempt }
             end()
             pool.connected(attempt, for: self)

@@ -146,7 +146,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
         let silence = shared.limits.silence(of: host)
         while let connection = idle.values[index].popLast() {
             shared.limits.release()
-            connection.stage = .exchanging
+            connection.leaveIdle()
             let isTrusted = silence.map { silence in connection.keptAt.map { $0 > silence } ?? true } ?? true
             if isTrusted, connection.deadline > now, connection.isReusable() { return connection }
             connection.close()
@@ -201,8 +201,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
         }
         connectors = []
         for connection in connections {
-            if let exchange = connection.exchange.take() { active.append(exchange) }
-            connection.close()
+            if let exchange = connection.end() { active.append(exchange) }
         }
         for exchange in waiting { exchange.fail(.shutDown, Self.shutDown) }
         for exchange in active { finish(exchange, .failure(exchange.error(.shutDown, Self.shutDown))) }
