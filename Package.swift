@@ -142,7 +142,7 @@ let package = Package(
         .target(
             name: "CarrierSimulator",
             dependencies: [
-                "HTTPServer", "Primitives",
+                "HTTPServer", "OutboundHTTP", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
