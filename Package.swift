@@ -481,7 +481,7 @@ let package = Package(
             name: "LatchkeyMetricsTests",
             dependencies: [
                 "HTTPServer", "LatchkeyConfiguration", "LatchkeyMetrics", "LatchkeyService", "Observability",
-                "OpenIDConnect", "TestSupport",
+                "OpenIDConnect", "Primitives", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
