@@ -80,7 +80,7 @@ let package = Package(
         .systemLibrary(name: "CLatchkeyYAML", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CLatchkeyIDN", providers: [.apt(["libidn2-dev"])]),
 
-        // Values for all targets: strict JSON, base64url, secrets, time, randomness.
+        // Values for all targets: strict JSON, base64url, secrets, time, randomness, requests to other servers.
         .target(name: "Primitives"),
 
         // Dispatch's threads for work that blocks, and loops that wait with epoll on them.
@@ -112,8 +112,7 @@ let package = Package(
         .target(
             name: "OutboundHTTP",
             dependencies: [
-                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "HTTPCore", "OpenIDConnect",
-                "Primitives",
+                "CLatchkeyOpenSSL", "CLatchkeySystem", "CLatchkeyZlib", "EventLoops", "HTTPCore", "Primitives",
             ]),
 
         // The stored records and the store protocols of the use cases; no database.
@@ -148,7 +147,7 @@ let package = Package(
         .target(
             name: "CarrierSimulator",
             dependencies: [
-                "HTTPServer", "Primitives",
+                "HTTPServer", "OutboundHTTP", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -302,8 +301,7 @@ let package = Package(
         .target(
             name: "TelemetryExport",
             dependencies: [
-                "HTTPCore", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OpenIDConnect",
-                "OutboundHTTP", "Primitives",
+                "HTTPCore", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP", "Primitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
@@ -389,7 +387,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CLatchkeySQLite", "CLatchkeySystem", "OpenIDConnect", "Primitives",
+                "CLatchkeySQLite", "CLatchkeySystem", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -491,7 +489,7 @@ let package = Package(
             name: "LatchkeyMetricsTests",
             dependencies: [
                 "HTTPServer", "LatchkeyConfiguration", "LatchkeyMetrics", "LatchkeyService", "Observability",
-                "OpenIDConnect", "TestSupport",
+                "OpenIDConnect", "Primitives", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),

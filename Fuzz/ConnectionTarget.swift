@@ -133,8 +133,7 @@ private struct Conversation {
             case .refuse(let error):
                 demand(refusal == nil, "a connection is refused once")
                 refusal = error
-                machine.responseBegan(at: Self.start)
-                action = machine.responseEnded(closing: true, at: Self.start)
+                action = respond(isLast: true)
             case .close:
                 return demand(!machine.wantsInput, "nothing is read after the end")
             }
@@ -152,8 +151,14 @@ private struct Conversation {
         let context = ResponseSerializer.Context(method: head.method, minorVersion: head.minorVersion, closes: closes)
         ResponseSerializer.append(
             response, for: context, date: Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8), to: &output)
-        machine.responseBegan(at: Self.start)
-        return machine.responseEnded(closing: closes, at: Self.start)
+        return respond(isLast: closes)
+    }
+
+    /// The socket takes all bytes at once.
+    private mutating func respond(isLast: Bool) -> ConnectionMachine.Action {
+        _ = machine.respond(contentBytes: 0, isLast: isLast, at: Self.start)
+        machine.outputWasSent()
+        return machine.nextAction(at: Self.start)
     }
 
     /// A client that sends nothing more is not waited for.

@@ -1,5 +1,5 @@
-import OpenIDConnect
 import OutboundHTTP
+import Primitives
 
 /// The bytes after the first one as what a connection receives for a request. The first one says whether the request
 /// was CONNECT, how large the body may be, and in pieces of how many bytes the rest arrives.

@@ -70,10 +70,10 @@ extension CarrierSimulator {
     /// - Throws: ``OAuthError`` for another URL; ``NotificationError`` if there is no response.
     @discardableResult
     public func sendLogout(_ token: String, to url: String) async throws -> Int {
-        guard let url = NotificationURL(url)
+        guard let url = NotificationSender.url(url)
         else { throw OAuthError.invalidRequest("The url must be http on 127.0.0.1, with a port.") }
         let form = PercentEncoding.form([("logout_token", token)])
-        return try await NotificationSender.post(form, as: "application/x-www-form-urlencoded", to: url)
+        return try await notifications.post(form, as: "application/x-www-form-urlencoded", to: url)
     }
 
     /// The `sid` of the ID token that a provider issued last; nil if it has issued none.

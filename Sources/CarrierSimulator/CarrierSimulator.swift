@@ -23,6 +23,7 @@ public final class CarrierSimulator: Sendable {
     let clock: WallClock
     let random: RandomSource
     let pause: Pause
+    let notifications = NotificationSender()
     private let state: Mutex<SimulatorState>
 
     /// Makes a simulator that is not served yet.

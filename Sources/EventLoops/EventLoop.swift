@@ -13,10 +13,8 @@ import Synchronization
 /// When the last reference to a loop is gone, it runs the remaining work, closes its descriptors, and its block on the
 /// queue returns. A loop holds its registered members, and most members hold their loop.
 ///
-/// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only.
-///
-/// Properties that every turn uses several times are not checked for overlapping accesses at run time: each access is
-/// over before other code runs.
+/// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only. Debug builds
+/// assert that of what members and owners call there.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
     package struct Registration {
@@ -27,6 +25,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private struct Slot {
         var member: (any LoopMember)?
         var generation: UInt32 = 0
+    }
+
+    /// When a member is told of the time, besides the ticks of all.
+    private struct Alarm {
+        let member: Registration
+        let time: MonotonicTime
     }
 
     private enum Work {
@@ -53,7 +57,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     /// What a read has put into ``readBuffer``.
-    @inlinable
     package func received(_ count: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeRawBufferPointer(rebasing: readBuffer[..<count]).bindMemory(to: UInt8.self)
     }
@@ -61,15 +64,19 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let poller: Poller
     private let inbox = Mutex(Inbox())
     private let tickInterval: Duration
-    @exclusivity(unchecked) private var nextTick: MonotonicTime
+    private var nextTick: MonotonicTime
     /// How many turns the due tick has waited for events.
     private var lateTurns = 0
     /// On the loop's thread. Tests set it.
-    @exclusivity(unchecked) package var delay: LoopDelay
-    @exclusivity(unchecked) private var slots: [Slot] = []
+    package var delay: LoopDelay
+    private var slots: [Slot] = []
     private var freeSlots: [Int] = []
+    /// Few members have one.
+    private var alarms: [Alarm] = []
+    /// The earliest of ``alarms``.
+    private var nextAlarm = MonotonicTime.never
     /// Work to run. Work submitted on the loop's thread comes here without a lock.
-    @exclusivity(unchecked) private var work: [Work] = []
+    private var work: [Work] = []
     /// Whether the present turn began with more than one event or piece of work. What is written in such a turn can
     /// wait for the rest of it. The event by which another thread wakes the loop counts, too.
     package private(set) var hasMoreWorkThisTurn = false
@@ -129,6 +136,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Adds a member without a descriptor: the loop calls only its tick. On the loop's thread.
     package func register(_ member: any LoopMember) -> Registration {
+        assert(isCurrent)
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(Slot()) }
         slots[slot].member = member
@@ -138,6 +146,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Removes a member. On the loop's thread.
     /// - Parameter descriptor: The one that it was registered with.
     package func unregister(_ registration: Registration, descriptor: Int32?) {
+        assert(isCurrent)
         guard slots[registration.slot].generation == registration.generation else { return }
         if let descriptor { poller.remove(descriptor) }
         slots[registration.slot].member = nil
@@ -146,10 +155,16 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     /// Has all members finish their work. On the loop's thread.
-    package func drainMembers() { for index in slots.indices { slots[index].member?.drain() } }
+    package func drainMembers() {
+        assert(isCurrent)
+        for index in slots.indices { slots[index].member?.drain() }
+    }
 
     /// Has all members stop now. On the loop's thread.
-    package func abandonMembers() { for index in slots.indices { slots[index].member?.abandon() } }
+    package func abandonMembers() {
+        assert(isCurrent)
+        for index in slots.indices { slots[index].member?.abandon() }
+    }
 
     // MARK: Work
 
@@ -264,22 +279,37 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Time
 
-    /// Has members told at this time that it has passed, if the next tick would come later. On the loop's thread.
-    package func tick(by time: MonotonicTime) { nextTick = min(nextTick, time) }
+    /// Has a member told at this time that it has passed, if the next tick would come later. The time replaces that of
+    /// an earlier call. On the loop's thread.
+    package func setAlarm(of member: Registration, to time: MonotonicTime) {
+        assert(isCurrent)
+        alarms.removeAll { $0.member.slot == member.slot }
+        alarms.append(Alarm(member: member, time: time))
+        nextAlarm = alarms.map(\.time).min() ?? .never
+    }
 
     /// - Parameter count: The events of this turn.
     private func tickMembersIfDue(at now: MonotonicTime, events count: Int) {
-        guard now >= nextTick else { return }
+        guard now >= min(nextTick, nextAlarm) else { return }
         if mustCatchUp(at: now, events: count) { return }
-        nextTick = now.advanced(by: tickInterval)
-        for index in slots.indices { slots[index].member?.tick(at: now) }
+        let due = alarms.filter { $0.time <= now }
+        alarms.removeAll { $0.time <= now }
+        nextAlarm = alarms.map(\.time).min() ?? .never
+        if now >= nextTick {
+            nextTick = now.advanced(by: tickInterval)
+            for index in slots.indices { slots[index].member?.tick(at: now) }
+        } else {
+            for alarm in due where slots[alarm.member.slot].generation == alarm.member.generation {
+                slots[alarm.member.slot].member?.tick(at: now)
+            }
+        }
         runWork()
     }
 
     /// Whether events come first, because the loop was late. While the process or its machine was stopped, requests may
     /// have come in time for deadlines that have passed since. But the tick does not wait for a loop that is only busy.
     private func mustCatchUp(at now: MonotonicTime, events count: Int) -> Bool {
-        let isLate = now >= nextTick.advanced(by: tickInterval)
+        let isLate = now >= min(nextTick, nextAlarm).advanced(by: tickInterval)
         guard isLate, lateTurns == 0 || (count == Poller.eventsPerWait && lateTurns < 64) else {
             lateTurns = 0
             return false
@@ -291,9 +321,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Until the next tick; without members there is none to wait for.
     private func timeout(at now: MonotonicTime) -> Int32 {
         guard freeSlots.count < slots.count else { return -1 }
-        guard nextTick > now else { return 0 }
+        let next = min(nextTick, nextAlarm)
+        guard next > now else { return 0 }
         // Rounded up, or the loop would turn in vain during the last millisecond.
-        return Int32(clamping: (nextTick.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
+        return Int32(clamping: (next.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
     }
 }
 

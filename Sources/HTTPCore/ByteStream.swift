@@ -28,7 +28,6 @@ package struct ByteStream {
         tls?.becameReady(peerHasEnded: peerHasEnded)
     }
 
-    @inlinable
     package mutating func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         let received = if let tls { tls.receive(into: buffer) } else { SystemCalls.receive(descriptor, into: buffer) }
         if case .bytes(let count) = received {
@@ -43,7 +42,6 @@ package struct ByteStream {
 
     /// - Parameter more: Whether other bytes follow at once, for the same packet.
     /// - Returns: How many bytes the socket takes, 0 if it is full; nil if nothing can be sent any more.
-    @inlinable
     package func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Int? {
         if let tls { tls.send(bytes) } else { SystemCalls.send(descriptor, bytes, more: more) }
     }

@@ -3,7 +3,6 @@ import HTTPTypes
 package import LatchkeyAPI
 import LatchkeyConfiguration
 package import LatchkeyService
-package import OpenIDConnect
 package import Primitives
 package import SignIn
 

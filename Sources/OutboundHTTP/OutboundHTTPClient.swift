@@ -1,5 +1,5 @@
 import EventLoops
-public import OpenIDConnect
+public import Primitives
 import Synchronization
 
 /// Sends requests to providers, on the loop of the calling task if it runs on one, else on its own loop.
@@ -36,7 +36,7 @@ public final class OutboundHTTPClient: HTTPClient {
     package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
         shared = try ClientContext(configuration, resolver: resolver)
         do {
-            // Its pool has it tick by the next deadline.
+            // Its pool has an alarm at the next deadline.
             ownLoop = try EventLoop(label: "outbound-http", tick: .seconds(3600))
         } catch {
             throw OutboundHTTPStartError(.thread, "\(error)")

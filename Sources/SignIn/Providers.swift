@@ -1,5 +1,5 @@
 public import OpenIDConnect
-package import Primitives
+public import Primitives
 
 /// A provider of sign-ins, as everything that signs in knows it.
 ///

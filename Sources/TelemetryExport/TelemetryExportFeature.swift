@@ -2,7 +2,6 @@ import LatchkeyConfiguration
 package import LatchkeyService
 import Logging
 package import Observability
-import OpenIDConnect
 import OutboundHTTP
 import Primitives
 package import Tracing

@@ -1,6 +1,5 @@
 internal import HTTPCore
 public import LatchkeyConfiguration
-public import OpenIDConnect
 public import Primitives
 
 /// `telemetry`: the export of traces and metrics with OpenTelemetry's protocol.

@@ -72,22 +72,25 @@ struct EventLoopTests {
         #expect(member.bytes == bytes && member.ticks == ticks)
     }
 
-    @Test("A member without a descriptor is told of the time when it asks for it, before the tick")
-    func timeAskedFor() async throws {
+    @Test("A member without a descriptor is told of the time when it asks for it, before the tick, and no other is")
+    func alarm() async throws {
         let loop = try EventLoop(label: "asked", tick: .seconds(600))
-        let member = Member(nil)
+        let (member, other) = (Member(nil), Member(nil))
         try await on(loop) {
             try member.begin(on: loop)
-            loop.tick(by: .now().advanced(by: .milliseconds(20)))
+            try other.begin(on: loop)
+            other.setAlarm(to: .now().advanced(by: .seconds(600)), on: loop)
+            member.setAlarm(to: .now().advanced(by: .seconds(600)), on: loop)
+            member.setAlarm(to: .now().advanced(by: .milliseconds(20)), on: loop)
         }
         await passed(loop)
         try await until { member.ticks == 1 }
         try await on(loop) {
+            member.setAlarm(to: .now(), on: loop)
             member.end(on: loop)
-            loop.tick(by: .now())
         }
         for _ in 0..<100 { await passed(loop) }
-        #expect(member.ticks == 1)
+        #expect(member.ticks == 1 && other.ticks == 0)
     }
 
     @Test("A slot that is used again gets no event of its former member")

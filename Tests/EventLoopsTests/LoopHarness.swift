@@ -118,6 +118,10 @@ final class Member: LoopMember, @unchecked Sendable {
         registration = try descriptor.map { try loop.register(self, descriptor: $0) } ?? loop.register(self)
     }
 
+    func setAlarm(to time: MonotonicTime, on loop: EventLoop) {
+        if let registration { loop.setAlarm(of: registration, to: time) }
+    }
+
     func end(on loop: EventLoop) {
         if let registration { loop.unregister(registration, descriptor: descriptor) }
         registration = nil

@@ -6,6 +6,7 @@ import LatchkeyService
 import MetricsTestKit
 import Observability
 import OpenIDConnect
+import Primitives
 import TestSupport
 import Testing
 

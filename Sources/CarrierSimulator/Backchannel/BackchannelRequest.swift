@@ -5,7 +5,7 @@ import Primitives
 struct BackchannelRequest: Sendable {
     /// Where the client is notified (CIBA Core section 10.2).
     struct Notification: Sendable {
-        let url: NotificationURL
+        let url: EndpointURL
         let token: String
         /// What a carrier's notification repeats.
         var state: String?

@@ -14,7 +14,7 @@ extension CarrierSimulator {
     /// then on its mode is ping, otherwise poll.
     /// - Parameter url: Plain HTTP on 127.0.0.1. Any other URL registers the mode poll.
     public func register(notificationEndpoint url: String?, of clientID: String, at name: String) {
-        withState { $0.notificationURLs["\(name) \(clientID)"] = url.flatMap(NotificationURL.init) }
+        withState { $0.notificationURLs["\(name) \(clientID)"] = url.flatMap(NotificationSender.url) }
     }
 
     /// The `auth_req_id`s of the requests that a carrier, operator or provider accepted, oldest first.
@@ -81,8 +81,7 @@ extension CarrierSimulator {
         if site.has(.notificationMissingToken) { token = nil }
         var statuses: [Int] = []
         for _ in 0..<(site.has(.notificationTwice) ? 2 : 1) {
-            statuses.append(
-                try await NotificationSender.post(members.serialized, bearing: token, to: notification.url))
+            statuses.append(try await notifications.post(members.serialized, bearing: token, to: notification.url))
         }
         return statuses
     }

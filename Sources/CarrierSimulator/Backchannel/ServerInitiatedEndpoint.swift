@@ -47,7 +47,7 @@ struct ServerInitiatedEndpoint: Sendable {
         else { throw .invalidRequest("The redirect_uri is missing or not registered for this client.") }
         guard let token = object["client_notification_token"], token.utf8.count >= 22
         else { throw .invalidRequest("The client_notification_token is missing or too short.") }
-        guard let url = object["client_notification_endpoint"].flatMap(NotificationURL.init)
+        guard let url = object["client_notification_endpoint"].flatMap(NotificationSender.url)
         else { throw .invalidRequest("The client_notification_endpoint is missing or cannot be reached.") }
         let terms = GrantTerms(
             clientID: client.id, redirectURI: redirectURI, nonce: object["nonce"],

@@ -24,7 +24,7 @@ struct SimulatorState: Sendable {
     /// Backchannel authentication requests by `auth_req_id`.
     var backchannelRequests = BoundedCache<String, BackchannelRequest>(capacity: 1000, age: .insertion)
     /// Where clients are notified, by provider and client.
-    var notificationURLs: [String: NotificationURL] = [:]
+    var notificationURLs: [String: EndpointURL] = [:]
     /// Pushed authorization requests by `request_uri`.
     var pushedRequests = BoundedCache<String, PushedRequest>(capacity: 1000, age: .insertion)
     /// The device of requests that name none.

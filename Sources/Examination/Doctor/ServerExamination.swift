@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
 import SignIn
 
 /// Compares what a server says in its metadata with the settings for it, and asks for its keys.

@@ -41,7 +41,7 @@ extension ConnectionMachine {
         case .chunks(let head, let body):
             phase = .idle
             return try useChunks(head, body, bytes)
-        case .handling, .responding, .lingering, .closed: return (.wait, 0)
+        case .handshake, .handling, .responding, .lingering, .closed: return (.wait, 0)
         }
     }
 
@@ -103,6 +103,7 @@ extension ConnectionMachine {
     }
 
     private mutating func handle(_ head: RequestHead, _ body: [UInt8]) -> Action {
+        if let restriction, !restriction.probePaths.contains(head.path) { return refuse(restriction.refusal) }
         phase = .handling
         deadline = .never
         return .handle(head, body: body)

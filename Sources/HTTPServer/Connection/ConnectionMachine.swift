@@ -12,7 +12,7 @@ package struct ConnectionMachine {
         case wait
         /// Send 100 Continue (RFC 9110 section 10.1.1), then wait.
         case sendContinue
-        /// Give this request to the handler, then call ``responseBegan(at:)``.
+        /// Give this request to the handler, then call ``respond(contentBytes:sendsContent:isLast:streaming:turnHasMore:at:)``.
         case handle(RequestHead, body: [UInt8])
         /// Respond with this error and close.
         case refuse(RequestError)
@@ -21,6 +21,8 @@ package struct ConnectionMachine {
     }
 
     enum Phase {
+        /// Before the first request: no request is read.
+        case handshake
         /// Between requests.
         case idle
         case head(HeadParser)
@@ -40,8 +42,12 @@ package struct ConnectionMachine {
     private static let lingerTime = Duration.seconds(2)
     private static let lingerBytes = 1 << 20
 
+    /// How long a connection beyond the limits may take for its request.
+    private static let restrictedTime = Duration.seconds(2)
+
     let limits: MessageLimits
     let periods: Periods
+    let restriction: Restriction?
     var phase = Phase.idle
     var framing = MessageFraming()
     /// Received bytes not used yet, from `unusedStart` on.
@@ -51,6 +57,13 @@ package struct ConnectionMachine {
     private var inputHasEnded = false
     package private(set) var isDraining = false
     private var lingered = 0
+    package internal(set) var progress = Progress.none
+    /// Whether the connection closes after the current response.
+    package internal(set) var closesWhenSent = false
+    /// What the peer has not received yet.
+    package var output = UnsentOutput()
+    package internal(set) var lifetime = Lifetime.open
+    package var unreceived = UnreceivedOutput.linger
     /// The latest time to call ``tick(at:)``.
     package internal(set) var deadline: MonotonicTime
 
@@ -69,18 +82,49 @@ package struct ConnectionMachine {
         }
     }
 
-    package init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
-        self.limits = MessageLimits(limits)
-        periods = Periods(timeouts)
+    /// What a connection beyond the limits serves: probes, and one request only.
+    package struct Restriction: Sendable {
+        /// The response to everything else.
+        let refusal: RequestError
+        let probePaths: Set<String>
+
+        package init(refusal: RequestError, probePaths: Set<String>) {
+            self.refusal = refusal
+            self.probePaths = probePaths
+        }
+    }
+
+    package init(
+        limits: ServerLimits, timeouts: ServerTimeouts, restriction: Restriction? = nil, at now: MonotonicTime
+    ) {
+        self.restriction = restriction
+        if restriction?.probePaths.isEmpty ?? true {
+            self.limits = MessageLimits(limits)
+            periods = Periods(timeouts)
+        } else {
+            var (limits, timeouts) = (limits, timeouts)
+            limits.requestsPerConnection = 1
+            timeouts.header = min(timeouts.header, ConnectionMachine.restrictedTime)
+            timeouts.body = min(timeouts.body, ConnectionMachine.restrictedTime)
+            timeouts.write = min(timeouts.write, ConnectionMachine.restrictedTime)
+            self.limits = MessageLimits(limits)
+            periods = Periods(timeouts)
+        }
         // A client that has not sent a request yet gets less time than one that has.
         deadline = now.advanced(by: min(periods.header, periods.idle))
+    }
+
+    /// A handshake comes before the first request.
+    package mutating func beginHandshake(until deadline: MonotonicTime) {
+        phase = .handshake
+        self.deadline = deadline
     }
 
     /// Whether received bytes are wanted now.
     package var wantsInput: Bool {
         switch phase {
         case .idle, .head, .body, .chunks, .lingering: !inputHasEnded
-        case .handling, .responding, .closed: false
+        case .handshake, .handling, .responding, .closed: false
         }
     }
 
@@ -91,7 +135,7 @@ package struct ConnectionMachine {
     var isReading: Bool {
         switch phase {
         case .idle, .head, .body, .chunks: true
-        case .handling, .responding, .lingering, .closed: false
+        case .handshake, .handling, .responding, .lingering, .closed: false
         }
     }
 
@@ -100,11 +144,13 @@ package struct ConnectionMachine {
         switch phase {
         case .body(_, _, let received): unused.capacity + received.capacity
         case .chunks(_, let body): unused.capacity + body.content.capacity
-        case .idle, .head, .handling, .responding, .lingering, .closed: unused.capacity
+        case .handshake, .idle, .head, .handling, .responding, .lingering, .closed: unused.capacity
         }
     }
 
     var isHandling: Bool { if case .handling = phase { true } else { false } }
+
+    var isInHandshake: Bool { if case .handshake = phase { true } else { false } }
 
     /// Whether the response to the current request is the connection's last one. Except after errors, it says so.
     package var closesAfterResponse: Bool {
@@ -134,25 +180,22 @@ package struct ConnectionMachine {
     package mutating func inputEnded() -> Action {
         inputHasEnded = true
         switch phase {
-        case .idle, .lingering, .closed: return close()
+        case .handshake, .idle, .lingering, .closed: return close()
         case .head, .body, .chunks: return refuse(.incomplete)
         case .handling, .responding: return .wait
         }
     }
 
-    /// The response was given to the socket; the write deadline begins.
-    package mutating func responseBegan(at now: MonotonicTime) {
+    /// The response is given to the socket; the write deadline begins.
+    mutating func responseBegan(at now: MonotonicTime) {
         phase = .responding
         deadline = now.advanced(by: periods.write)
     }
 
-    /// A streamed response has nothing to send: there is no deadline.
-    package mutating func streamPaused() { deadline = .never }
-
-    /// The response is sent. Continues with the bytes received meanwhile.
-    /// - Parameter closing: Whether the response said that it is the last one.
-    package mutating func responseEnded(closing: Bool, at now: MonotonicTime) -> Action {
-        if closing {
+    /// The next action after a sent response. Continues with the bytes received meanwhile.
+    package mutating func nextAction(at now: MonotonicTime) -> Action {
+        progress = .none
+        if closesWhenSent {
             guard !inputHasEnded else { return close() }
             dropUnused()
             phase = .lingering
@@ -171,12 +214,20 @@ package struct ConnectionMachine {
         }
     }
 
+    /// The client got an alert in place of a response: it may still send.
+    mutating func handshakeFailed(at now: MonotonicTime) -> Action {
+        closesWhenSent = true
+        return nextAction(at: now)
+    }
+
     package mutating func tick(at now: MonotonicTime) -> Action {
         guard now >= deadline else { return .wait }
         switch phase {
         case .head: return refuse(.headerTimeout)
         case .body, .chunks: return refuse(.bodyTimeout)
-        case .idle, .responding, .lingering, .closed: return close()
+        case .idle: return restriction.map { refuse($0.refusal) } ?? close()
+        case .responding, .lingering, .closed: return close()
+        case .handshake: return .close
         case .handling: return .wait
         }
     }
@@ -190,10 +241,12 @@ package struct ConnectionMachine {
         dropUnused()
     }
 
-    /// The server stops: the connection takes no further request.
+    /// The server stops: the connection takes no further request. A reader that has not taken the last piece of a stream
+    /// would delay it.
     package mutating func drain() -> Action {
         isDraining = true
-        return isIdle ? close() : .wait
+        if isInHandshake { return .close }
+        return isIdle || isStreaming && !output.isEmpty ? close() : .wait
     }
 
     package mutating func closed() {
@@ -212,7 +265,7 @@ package struct ConnectionMachine {
         deadline = .never
         dropUnused()
         framing.keepsAlive = false
-        return .refuse(error)
+        return .refuse(restriction?.refusal ?? error)
     }
 
     private mutating func dropUnused() { (unused, unusedStart) = ([], 0) }

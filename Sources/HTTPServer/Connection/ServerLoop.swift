@@ -9,14 +9,14 @@ final class ServerLoop: @unchecked Sendable {
 
     let events: EventLoop
     /// For responses on their way to a socket.
-    @exclusivity(unchecked) var writeBuffer: [UInt8] = []
-    @exclusivity(unchecked) var date = DateField()
+    var writeBuffer: [UInt8] = []
+    var date = DateField()
     /// The connections whose responses wait for the end of the turn.
     private var waiting: [Connection] = []
     /// More do not wait, so that the first of them does not wait long.
     private static let mostWaiting = 32
     /// The requests that handlers have, for ``isBusy``.
-    @exclusivity(unchecked) var requestsInProgress = 0
+    var requestsInProgress = 0
     /// So few requests are not an overload: then the machine is slow, and a refusal would make nothing faster.
     private static let minimumRequestsForOverload = 8
 
@@ -32,6 +32,7 @@ final class ServerLoop: @unchecked Sendable {
     /// So the responses of a turn leave one after the other. A client with several connections wakes up once for all of
     /// them, and does not take the processor from the loop after each.
     func sendLater(_ connection: Connection) {
+        assert(events.isCurrent)
         waiting.append(connection)
         if waiting.count == 1 { events.execute { self.sendWaiting() } }
         if waiting.count == ServerLoop.mostWaiting { sendWaiting() }

@@ -32,6 +32,7 @@ final class Listener: LoopMember, @unchecked Sendable {
 
     /// Begins to accept. On the thread of the first loop.
     func open(on loops: [ServerLoop]) {
+        assert(loops.first?.events.isCurrent ?? true)
         self.loops = loops
         do {
             registration = try loops.first?.events.register(self, descriptor: descriptor)
@@ -42,6 +43,7 @@ final class Listener: LoopMember, @unchecked Sendable {
 
     /// Accepts the connections that wait already, then no more. On the loop's thread.
     func close() {
+        assert(loops.first?.events.isCurrent ?? true)
         guard isOpen else { return }
         while accept() {}
         isOpen = false

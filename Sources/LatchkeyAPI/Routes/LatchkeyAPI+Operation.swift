@@ -48,7 +48,7 @@ extension LatchkeyAPI {
             $0.writePublicKey
         }
         keys += publishedClientKeys.map { $0.writePublicKey } + decryptionKeys.map { $0.writePublicKey }
-        keys += certificates.map { $0.certificate.writePublicKey }
+        keys += certificates.compactMap { $0.certificate.writePublicKey }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("keys", objects: keys) { write, json in write(&json) }
         let body = json.finish()

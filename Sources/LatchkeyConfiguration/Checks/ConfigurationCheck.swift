@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import Primitives
 internal import SignIn
 
 /// Checks a configuration as a whole, after its values were read one by one.

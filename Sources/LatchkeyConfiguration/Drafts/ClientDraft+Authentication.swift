@@ -52,7 +52,7 @@ extension ClientDraft {
                 "has a secret, and token_endpoint_auth_method: \(method.rawValue)", "remove the one or the other")
         }
         guard method == .selfSignedTLSClientAuth else { return .tlsClientAuth(clientTLS) }
-        guard clientTLS.certificate.isPublishable else {
+        guard clientTLS.certificate.writePublicKey != nil else {
             throw InvalidValueError(
                 "has a self-signed certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
                 "make one with such a key: the provider knows it by /.well-known/jwks.json")

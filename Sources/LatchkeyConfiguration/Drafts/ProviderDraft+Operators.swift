@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import Primitives
 internal import SignIn
 
 /// The mobile operators of a provider of verified phone numbers (`kind: camara`), each an OpenID provider with one

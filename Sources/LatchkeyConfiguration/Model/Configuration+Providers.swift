@@ -1,4 +1,5 @@
 public import OpenIDConnect
+public import Primitives
 public import SignIn
 
 extension Configuration {

@@ -1,5 +1,5 @@
 public import OpenIDConnect
-import Primitives
+public import Primitives
 public import SignIn
 
 /// One mobile operator of a provider of verified phone numbers: itself an OpenID provider, with the APIs of CAMARA.

@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import Primitives
 
 struct ReadingContext: Sendable {
     let files: FileReader

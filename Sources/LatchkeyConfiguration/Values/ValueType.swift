@@ -1,4 +1,4 @@
-package import OpenIDConnect
+package import Primitives
 
 /// Why a text is not a value of its type. Does not repeat a secret.
 public struct InvalidValueError: Error, CustomStringConvertible {

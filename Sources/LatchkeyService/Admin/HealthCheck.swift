@@ -1,5 +1,5 @@
-import OpenIDConnect
 import OutboundHTTP
+import Primitives
 
 /// Requests the health of a running server.
 package enum HealthCheck {

@@ -1,3 +1,5 @@
+public import Primitives
+
 /// How a provider delivers the tokens of a backchannel authentication (CIBA Core section 5). The raw value is its name
 /// in metadata.
 ///

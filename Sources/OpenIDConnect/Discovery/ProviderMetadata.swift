@@ -1,4 +1,4 @@
-import Primitives
+public import Primitives
 
 /// A provider's OpenID configuration (OpenID Connect Discovery 1.0 section 3), as far as a sign-in needs it; for a
 /// provider without ID tokens, what was configured in its place.

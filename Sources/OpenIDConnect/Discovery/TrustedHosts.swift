@@ -1,3 +1,5 @@
+import Primitives
+
 /// The hosts that a carrier's issuer and endpoints may be on.
 public struct TrustedHosts: Sendable, Hashable {
     /// One host (`login.example.com`), or all subdomains of a name (`*.example.com`, without `example.com` itself).
@@ -37,7 +39,7 @@ public struct TrustedHosts: Sendable, Hashable {
     /// Every host: for metadata that comes from its issuer.
     static let all = TrustedHosts()
 
-    /// Whether a pattern covers a host, spelled as ``EndpointURL/host``.
+    /// Whether a pattern covers a host, spelled as `EndpointURL.host`.
     public func contains(_ host: String) -> Bool {
         patterns?.contains { $0.covers(host) } ?? true
     }

@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 
 /// Why a step of the protocol failed. Two errors are equal when code and check are.
 ///

@@ -1,4 +1,4 @@
-import Primitives
+public import Primitives
 
 /// Where a browser goes to sign in.
 public struct AuthorizationDestination: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import EventLoops
 import HTTPCore
-import OpenIDConnect
 import Primitives
 
 /// Makes the connection for one exchange: resolves the host, and tries its addresses until one accepts, the next one
@@ -51,6 +50,7 @@ final class Connector: @unchecked Sendable {
     }
 
     private func resolved(_ addresses: [IPAddress], at now: MonotonicTime) {
+        assert(pool.loop.isCurrent)
         guard !isOver else { return }
         guard !addresses.isEmpty else { return fail(.unreachable, "the name does not resolve") }
         self.addresses = addresses[...]
@@ -79,7 +79,7 @@ final class Connector: @unchecked Sendable {
     private func attempt(_ address: IPAddress) throws(SystemError) -> OutboundConnection {
         let attempt = OutboundConnection(descriptor: try Connecting.begin(address, port: port), connector: self)
         do throws(SystemError) {
-            try attempt.socket.register(attempt, on: pool.loop)
+            try attempt.register()
         } catch {
             attempt.close()
             throw error
@@ -107,7 +107,7 @@ final class Connector: @unchecked Sendable {
     func becameReady(_ attempt: OutboundConnection, at now: MonotonicTime) {
         guard !isOver else { return }
         do throws(SystemError) {
-            guard try Connecting.isEstablished(attempt.socket.descriptor) else { return }
+            guard try attempt.isEstablished() else { return }
             attempts.removeAll { $0 === attempt }
             end()
             pool.connected(attempt, for: self)

@@ -1,5 +1,5 @@
 import EventLoops
-import OpenIDConnect
+import Primitives
 
 /// A request on its way through the client, and the continuation that gets its response.
 ///

@@ -1,6 +1,5 @@
 import HTTPCore
-package import OpenIDConnect
-import Primitives
+package import Primitives
 
 /// Writes requests as bytes.
 package struct RequestWriter: Sendable {

@@ -1,5 +1,5 @@
 import HTTPCore
-package import OpenIDConnect
+package import Primitives
 
 /// What is wrong with a response.
 package enum ResponseError: Error, Sendable, Hashable, CaseIterable {

@@ -1,5 +1,5 @@
 import HTTPCore
-import OpenIDConnect
+import Primitives
 
 // The lines of a response: the status line, fields and trailers.
 extension ResponseParser {

@@ -1,5 +1,5 @@
 package import HTTPCore
-package import OpenIDConnect
+package import Primitives
 
 /// Parses a response incrementally (RFC 9112), decodes its codings and limits its size.
 ///

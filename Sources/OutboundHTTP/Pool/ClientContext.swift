@@ -1,6 +1,6 @@
 import CLatchkeyOpenSSL
 import HTTPCore
-import OpenIDConnect
+import Primitives
 import Synchronization
 
 /// What the pools of a client share.

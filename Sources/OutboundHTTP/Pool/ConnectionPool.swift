@@ -1,5 +1,5 @@
 import EventLoops
-import OpenIDConnect
+import Primitives
 import Synchronization
 
 /// The connections of a client on one loop, and the exchanges under way on them.
@@ -37,6 +37,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
 
     /// Takes an exchange: it starts, waits or fails.
     func admit(_ exchange: Exchange) {
+        assert(loop.isCurrent)
         guard !isClosed else { return exchange.fail(.shutDown, Self.shutDown) }
         guard exchange.deadline > .now() else { return exchange.finish(.failure(Self.tooLate(exchange))) }
         guard RequestWriter.isLegal(exchange.request.headers) else {
@@ -52,6 +53,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
     /// So the requests of a turn leave one after the other. A server on the same machine wakes up for each that finds
     /// it asleep, and then takes the processor from the loop.
     private func startLater(_ exchange: Exchange) {
+        assert(loop.isCurrent)
         guard loop.hasMoreWorkThisTurn else { return start(exchange) }
         starting.append(exchange)
         if starting.count == 1 { loop.execute { self.startWaiting() } }
@@ -80,6 +82,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
 
     /// Ends an exchange that had started.
     func finish(_ exchange: Exchange, _ outcome: Exchange.Outcome) {
+        assert(loop.isCurrent)
         if case .failure(let error) = outcome { forgetAddresses(of: exchange, after: error) }
         release(exchange.host)
         exchange.finish(outcome)
@@ -143,7 +146,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
         let silence = shared.limits.silence(of: host)
         while let connection = idle.values[index].popLast() {
             shared.limits.release()
-            connection.stage = .exchanging
+            connection.leaveIdle()
             let isTrusted = silence.map { silence in connection.keptAt.map { $0 > silence } ?? true } ?? true
             if isTrusted, connection.deadline > now, connection.isReusable() { return connection }
             connection.close()
@@ -162,12 +165,13 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
     /// Has deadlines checked at this time. It is moved to an earlier time only: an exchange that ends in time costs
     /// nothing.
     func arm(_ time: MonotonicTime) {
-        due = min(due, time)
-        loop.tick(by: due)
+        guard time < due else { return }
+        due = time
+        if let registration { loop.setAlarm(of: registration, to: due) }
     }
 
     func tick(at now: MonotonicTime) {
-        guard now >= due else { return loop.tick(by: due) }
+        guard now >= due else { return }
         due = .never
         for connector in connectors where connector.deadline <= now { connector.timePassed(at: now) }
         for connection in connections where connection.deadline <= now { connection.timePassed(at: now) }
@@ -185,6 +189,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
 
     /// Fails all exchanges, and all later ones; closes all connections.
     func close() {
+        assert(loop.isCurrent)
         guard !isClosed else { return }
         isClosed = true
         if let registration { loop.unregister(registration, descriptor: nil) }
@@ -196,8 +201,7 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
         }
         connectors = []
         for connection in connections {
-            if let exchange = connection.exchange.take() { active.append(exchange) }
-            connection.close()
+            if let exchange = connection.end() { active.append(exchange) }
         }
         for exchange in waiting { exchange.fail(.shutDown, Self.shutDown) }
         for exchange in active { finish(exchange, .failure(exchange.error(.shutDown, Self.shutDown))) }

@@ -1,29 +1,28 @@
 import EventLoops
 import HTTPCore
-import OpenIDConnect
 import Primitives
 
 /// A connection to a host: the attempt to connect, its tunnel through a proxy and its TLS handshake, then one exchange
-/// after the other.
+/// after the other, each of which is an ``ExchangeMachine``.
 ///
 /// Sendable without the compiler's check: used on its pool's loop only.
 final class OutboundConnection: LoopMember, @unchecked Sendable {
-    enum Stage { case connecting, tunnelling, handshaking, idle, exchanging, closed }
+    private enum Stage { case connecting, tunnelling, handshaking, idle, exchanging, closed }
 
     let host: HostKey
-    let pool: ConnectionPool
-    var socket: ByteStream
-    var stage = Stage.connecting
+    private let pool: ConnectionPool
+    private var socket: ByteStream
+    private var stage = Stage.connecting
     /// What tries this address and others; nil once one of them is connected.
-    var connector: Connector?
+    private var connector: Connector?
     /// Of the exchange, of the connect timeout, or of idleness.
-    var deadline = MonotonicTime.never
+    private(set) var deadline = MonotonicTime.never
     /// When it was last kept for reuse; nil before its first exchange has ended.
     private(set) var keptAt: MonotonicTime?
-    var exchange: Exchange?
-    var parser = ResponseParser(bodyBytes: 0)
+    private var exchange: Exchange?
+    private var machine = ExchangeMachine(.tunnel)
     /// For the first response, if the client inspects certificates.
-    var certificateExpiry: Timestamp?
+    private var certificateExpiry: Timestamp?
     /// Bytes that the socket has not taken yet, from `outputStart` on.
     private var output: [UInt8] = []
     private var outputStart = 0
@@ -36,61 +35,114 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         self.connector = connector
     }
 
+    // MARK: The beginning
+
+    /// Has the pool's loop watch the socket.
+    func register() throws(SystemError) { try socket.register(self, on: pool.loop) }
+
+    /// Whether the socket is connected.
+    func isEstablished() throws(SystemError) -> Bool { try Connecting.isEstablished(socket.descriptor) }
+
+    /// Makes the tunnel through a proxy and the TLS handshake, where they are needed, then the exchange.
+    func establish(for exchange: Exchange, until establishDeadline: MonotonicTime) {
+        stage = .tunnelling
+        connector = nil
+        self.exchange = exchange
+        deadline = min(establishDeadline, exchange.deadline)
+        guard host.isEncrypted else { return established() }
+        guard pool.shared.proxy != nil else { return beginHandshake() }
+        guard write({ pool.shared.writer.appendConnect(to: exchange.request.url, &$0) }) else {
+            return perform(machine.connectionFailed(nil))
+        }
+        read()
+    }
+
+    private func beginHandshake() {
+        stage = .handshaking
+        let context: TLSContext
+        do throws(TLSError) {
+            context = try pool.shared.context(presenting: exchange?.certificate)
+        } catch {
+            return fail { $0.error(.tls, "the client certificate cannot be used: \(error)") }
+        }
+        guard let session = TLSSession(context, descriptor: socket.descriptor, to: host.name) else {
+            return fail { $0.error(.overloaded, "there is no memory for a TLS session") }
+        }
+        // The poller does not report an end again that it has reported before there was a session.
+        session.becameReady(peerHasEnded: socket.peerHasEnded)
+        socket.tls = session
+        continueHandshake()
+    }
+
+    private func continueHandshake() {
+        guard let tls = socket.tls else { return }
+        switch tls.handshake() {
+        case .waiting: return
+        case .failed(let reason): fail { $0.error(.tls, "TLS handshake: " + (tls.certificateFault ?? reason)) }
+        case .done:
+            if pool.shared.configuration.inspectsCertificates { certificateExpiry = tls.serverCertificateExpiry }
+            established()
+        }
+    }
+
+    private func established() {
+        guard let exchange = exchange.take() else { return close() }
+        guard exchange.deadline > .now() else {
+            close()
+            return pool.finish(exchange, .failure(exchange.timeoutError("without a connection")))
+        }
+        begin(exchange)
+        // The poller does not report again what came before: TLS has read it with the end of the handshake, or a server
+        // has sent it at once.
+        read()
+    }
+
     // MARK: Exchanges
 
     func begin(_ exchange: Exchange) {
+        assert(pool.loop.isCurrent)
         stage = .exchanging
         self.exchange = exchange
         deadline = exchange.deadline
         let request = exchange.request
-        parser = ResponseParser(bodyBytes: max(0, request.maximumBodyBytes))
+        machine = ExchangeMachine(
+            .response(afterCertificate: host.certificate != nil), bodyBytes: request.maximumBodyBytes)
         let isForProxy = pool.shared.proxy != nil && socket.tls == nil
         exchange.wasSent = true
         if write({ pool.shared.writer.append(request, to: isForProxy ? .proxy : .server, &$0) }) { return }
         // What the peer has sent before its end is still read.
         socket.mayRead = true
-        readResponse()
-        if self.exchange === exchange { fail(.incomplete) }
+        read()
+        if self.exchange === exchange { perform(machine.connectionFailed(nil)) }
     }
 
-    func readResponse() {
-        while case .exchanging = stage, socket.mayRead {
+    private func read() {
+        while stage == .exchanging || stage == .tunnelling, socket.mayRead {
+            let step: ExchangeMachine.Step
             switch socket.receive(into: pool.loop.readBuffer) {
-            case .bytes(let count):
-                let taken: Int
-                do throws(ResponseError) {
-                    taken = try parser.receive(pool.loop.received(count).span)
-                } catch {
-                    return fail(error)
-                }
-                if parser.isComplete { return complete(isAlone: taken == count) }
+            case .bytes(let count): step = machine.receive(pool.loop.received(count).span)
             case .wouldBlock: return
-            case .ended:
-                do throws(ResponseError) {
-                    try parser.inputEnded()
-                } catch {
-                    return fail(error)
-                }
-                return complete(isAlone: false)
-            case .failed:
-                // In TLS 1.3 a server refuses the client's certificate after the handshake.
-                guard host.certificate != nil, !parser.hasBegun, let reason = socket.tls?.failure else {
-                    return fail(.incomplete)
-                }
-                return fail(.tls, "TLS: " + reason)
+            case .ended: step = machine.inputEnded()
+            case .failed: step = machine.connectionFailed(socket.tls?.failure)
             }
+            guard case .wait = step else { return perform(step) }
         }
     }
 
-    /// - Parameter isAlone: Whether nothing has followed the response.
-    private func complete(isAlone: Bool) {
+    private func perform(_ step: ExchangeMachine.Step) {
+        switch step {
+        case .wait: return
+        case .tunnelled: beginHandshake()
+        case .complete(let response, let isReusable): complete(response, isReusable: isReusable)
+        case .failed(let code, let reason): fail { $0.error(code, reason) }
+        }
+    }
+
+    private func complete(_ given: OutboundResponse, isReusable: Bool) {
         guard let exchange = exchange.take() else { return }
-        var response = parser.head.response
-        (response.body, response.certificateExpiry) = (parser.body, certificateExpiry)
-        certificateExpiry = nil
-        let isReusable = isAlone && parser.allowsReuse && output.isEmpty && !socket.peerHasEnded
-        parser = ResponseParser(bodyBytes: 0)
-        if isReusable {
+        var response = given
+        response.certificateExpiry = certificateExpiry.take()
+        if isReusable, output.isEmpty, !socket.peerHasEnded {
             stage = .idle
             let now = MonotonicTime.now()
             keptAt = now
@@ -102,21 +154,23 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         pool.finish(exchange, .success(response))
     }
 
-    private func fail(_ fault: ResponseError) {
-        if fault == .incomplete, !parser.hasBegun { return fail(.closed, "closed without an answer") }
-        fail(fault.code, fault.reason)
+    /// Closes the connection, and fails its exchange.
+    private func fail(_ error: (Exchange) -> OutboundError) {
+        if let exchange = end() { pool.finish(exchange, .failure(error(exchange))) }
     }
 
-    /// Closes the connection, and fails its exchange.
-    func fail(_ code: OutboundError.Code, _ reason: String) { fail { $0.error(code, reason) } }
-
-    private func fail(_ error: (Exchange) -> OutboundError) {
+    /// Closes the connection.
+    /// - Returns: The exchange that it had.
+    func end() -> Exchange? {
         let exchange = exchange.take()
         close()
-        if let exchange { pool.finish(exchange, .failure(error(exchange))) }
+        return exchange
     }
 
     // MARK: Idleness
+
+    /// The pool takes it out of the idle ones.
+    func leaveIdle() { stage = .exchanging }
 
     /// Whether an idle connection is open and has nothing to read. What arrives without a request, or the peer's end,
     /// makes it useless. Asked before each reuse: the poller may not have reported it yet.
@@ -135,14 +189,11 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         socket.becameReady(peerHasEnded: peerHasEnded)
         switch stage {
         case .connecting: connector?.becameReady(self, at: now)
-        case .tunnelling:
+        case .tunnelling, .exchanging:
             flush()
-            readTunnel()
+            read()
         case .handshaking: continueHandshake()
         case .idle: if !isReusable() { close() }
-        case .exchanging:
-            flush()
-            readResponse()
         case .closed: break
         }
     }
@@ -153,7 +204,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         // The connector has the deadline.
         case .connecting: break
         case .exchanging:
-            let hasBegun = parser.hasBegun
+            let hasBegun = machine.hasBegun
             // Others that were kept are likely dead for the same reason. Each would cost a sign-in.
             if !hasBegun, keptAt != nil { pool.shared.limits.noteStale(of: host, at: now) }
             fail { $0.timeoutError(hasBegun ? "before the response was complete" : "without an answer") }
@@ -163,6 +214,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     }
 
     func close() {
+        assert(pool.loop.isCurrent)
         guard stage != .closed else { return }
         let wasIdle = stage == .idle
         stage = .closed
@@ -176,8 +228,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
 
     /// Sends what `append` adds; keeps what the socket does not take. A small request is one system call.
     /// - Returns: False if nothing can be sent any more.
-    @discardableResult
-    func write(_ append: (inout [UInt8]) -> Void) -> Bool {
+    private func write(_ append: (inout [UInt8]) -> Void) -> Bool {
         append(&pool.writeBuffer)
         defer { Self.erase(&pool.writeBuffer) }
         guard let sent = pool.writeBuffer.withUnsafeBytes({ socket.send($0) }) else { return false }

@@ -1,4 +1,5 @@
 package import OpenIDConnect
+package import Primitives
 
 /// Maps the protocol's errors to the API's: one row for each code.
 extension SignInError {

@@ -1,5 +1,4 @@
 import Logging
-package import OpenIDConnect
 package import Primitives
 import StorageModel
 

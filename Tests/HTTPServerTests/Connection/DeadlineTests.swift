@@ -96,7 +96,7 @@ struct DeadlineTests {
     func writing() {
         var machine = makeDriver().machine
         _ = machine.receive(wire(request("GET /")).span, at: MachineDriver.start)
-        machine.responseBegan(at: DeadlineTests.time(.seconds(5)))
+        _ = machine.respond(contentBytes: 0, isLast: false, at: DeadlineTests.time(.seconds(5)))
         #expect(machine.deadline == DeadlineTests.time(.seconds(25)))
         #expect(isWait(machine.tick(at: DeadlineTests.time(.seconds(24)))))
         #expect(isClose(machine.tick(at: DeadlineTests.time(.seconds(25)))))

@@ -12,8 +12,7 @@ struct HalfCloseTests {
             return
         }
         #expect(machine.closesAfterResponse)
-        machine.responseBegan(at: MachineDriver.start)
-        guard case .close = machine.responseEnded(closing: true, at: MachineDriver.start) else {
+        guard case .close = machine.respond(isLast: true, at: MachineDriver.start) else {
             Issue.record("left open")
             return
         }

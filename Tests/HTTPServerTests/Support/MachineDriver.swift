@@ -56,12 +56,10 @@ struct MachineDriver {
                     Handled(
                         method: head.method.rawValue, path: head.path, query: head.rawQuery, body: body, closes: closes)
                 )
-                machine.responseBegan(at: now)
-                action = machine.responseEnded(closing: closes, at: now)
+                action = machine.respond(isLast: closes, at: now)
             case .refuse(let error):
                 outcome.refusal = outcome.refusal ?? error
-                machine.responseBegan(at: now)
-                action = machine.responseEnded(closing: true, at: now)
+                action = machine.respond(isLast: true, at: now)
             case .close:
                 outcome.isClosed = true
                 return
@@ -83,5 +81,14 @@ struct MachineDriver {
         if start < bytes.count { driver.receive(bytes[start...]) }
         if ends { driver.inputEnded() }
         return driver.outcome
+    }
+}
+
+extension ConnectionMachine {
+    /// A short response whose bytes the socket takes at once.
+    mutating func respond(isLast: Bool, at now: MonotonicTime) -> Action {
+        _ = respond(contentBytes: 0, isLast: isLast, at: now)
+        outputWasSent()
+        return nextAction(at: now)
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Logging
 import OpenIDConnect
+import Primitives
 import SignIn
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import OpenIDConnect
+import Primitives
 import TestSupport
 
 extension ScriptedHTTPClient {

@@ -4,6 +4,7 @@ import LatchkeyFeatures
 import LatchkeyService
 import Observability
 import OpenIDConnect
+import Primitives
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
+import Primitives
 import SignIn
 import TestSupport
 import Testing

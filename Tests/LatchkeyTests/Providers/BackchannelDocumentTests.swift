@@ -2,6 +2,7 @@ import CarrierSimulator
 import Crypto
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
 import TestSupport
 import Testing
 

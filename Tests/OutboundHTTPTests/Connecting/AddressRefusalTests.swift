@@ -1,4 +1,3 @@
-import OpenIDConnect
 import OutboundHTTP
 import Primitives
 import TestSupport

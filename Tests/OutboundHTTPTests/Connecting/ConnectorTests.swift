@@ -1,7 +1,6 @@
 import EventLoops
 import Foundation
 import Glibc
-import OpenIDConnect
 import OutboundHTTP
 import Primitives
 import Synchronization

@@ -1,6 +1,5 @@
 import Dispatch
 import EventLoops
-import OpenIDConnect
 import OutboundHTTP
 import Primitives
 import Synchronization

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import OpenIDConnect
 import OutboundHTTP
 import Primitives
 import TestSupport

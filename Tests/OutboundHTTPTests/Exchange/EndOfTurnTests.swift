@@ -1,7 +1,7 @@
 import Dispatch
 import EventLoops
-import OpenIDConnect
 import OutboundHTTP
+import Primitives
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import OpenIDConnect
 import OutboundHTTP
+import Primitives
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Dispatch
 import EventLoops
 import Foundation
-import OpenIDConnect
 import OutboundHTTP
+import Primitives
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
-import OpenIDConnect
 import OutboundHTTP
+import Primitives
 import Testing
 
 struct RequestWriterTests {

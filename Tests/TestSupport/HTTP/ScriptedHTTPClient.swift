@@ -1,4 +1,4 @@
-public import OpenIDConnect
+public import Primitives
 import Synchronization
 
 /// An outbound client without a network: a closure responds, and the requests are kept.

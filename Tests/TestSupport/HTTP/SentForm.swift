@@ -1,5 +1,4 @@
 import Foundation
-package import OpenIDConnect
 package import Primitives
 
 /// The parts of a request with a form.

@@ -1,5 +1,3 @@
-import Primitives
-
 /// A URL that a request may be sent to: absolute, https (or http to loopback where that is allowed), without user
 /// information or fragment.
 ///
@@ -69,14 +67,14 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     private var name: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
     /// The URL without its query, for `htu` (RFC 9449 section 4.2). An empty path is `/` (RFC 3986 section 6.2.3).
-    var withoutQuery: String {
+    package var withoutQuery: String {
         let text = text.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(self.text[..<$0]) } ?? text
         let slashes = text.utf8.lazy.filter { $0 == UInt8(ascii: "/") }.prefix(3).count
         return slashes < 3 ? text + "/" : text
     }
 
     /// The query as it is sent; nil for a URL without one.
-    var query: Substring? {
+    package var query: Substring? {
         text.utf8.firstIndex(of: UInt8(ascii: "?")).map { text[text.utf8.index(after: $0)...] }
     }
 

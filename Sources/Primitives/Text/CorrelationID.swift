@@ -1,5 +1,3 @@
-public import Primitives
-
 /// Names one sign-in in the logs of the client, this server and the provider: 1 to 128 visible ASCII characters without
 /// quotation marks and backslashes, so that it needs no escaping in a header, a query or a log line.
 public struct CorrelationID: Sendable, Hashable, CustomStringConvertible {

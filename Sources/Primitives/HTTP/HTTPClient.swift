@@ -1,6 +1,4 @@
-public import Primitives
-
-/// What this module needs of the network: send a request, get the whole response.
+/// A client of HTTP: sends a request, gets the whole response.
 ///
 /// An implementation must not follow redirects, must verify certificates, must end by ``OutboundRequest/timeout`` in
 /// all (not per read), must refuse a body longer than ``OutboundRequest/maximumBodyBytes`` after decompression, and

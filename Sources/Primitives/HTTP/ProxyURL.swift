@@ -1,5 +1,3 @@
-import Primitives
-
 /// An HTTP proxy: `http://`, optional user information, a host and an optional port.
 ///
 /// The one parser of proxies, for the configuration and for the client that uses it.

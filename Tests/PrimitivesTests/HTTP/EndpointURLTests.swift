@@ -1,4 +1,4 @@
-import OpenIDConnect
+import Primitives
 import Testing
 
 struct EndpointURLTests {

@@ -1,10 +1,8 @@
-import Primitives
-
 /// Host names in URLs.
-enum HostName {
+package enum HostName {
     /// A DNS name (RFC 1123 section 2.1) in lower case, or nil: labels of 1 to 63 letters, digits and inner hyphens,
     /// 253 bytes in all, no trailing dot. An IPv4 address in dotted decimal counts as one.
-    static func normalized(_ text: Substring) -> String? {
+    package static func normalized(_ text: Substring) -> String? {
         guard (1...253).contains(text.utf8.count) else { return nil }
         for label in text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
             guard (1...63).contains(label.count), label.allSatisfy(isLabelByte),
@@ -21,12 +19,12 @@ enum HostName {
     }
 
     /// Whether a normalized host is a DNS name with a dot, rather than an address or a single label.
-    static func isNameOfSeveralLabels(_ host: String) -> Bool {
+    package static func isNameOfSeveralLabels(_ host: String) -> Bool {
         host.utf8.contains(UInt8(ascii: ".")) && !isIPv4(host)
     }
 
     /// Whether two normalized hosts are names that end in the same two labels.
-    static func areOfOneDomain(_ host: String, _ other: String) -> Bool {
+    package static func areOfOneDomain(_ host: String, _ other: String) -> Bool {
         guard isNameOfSeveralLabels(host), isNameOfSeveralLabels(other) else { return false }
         let dot = UInt8(ascii: ".")
         return host.utf8.split(separator: dot).suffix(2).elementsEqual(
@@ -34,18 +32,18 @@ enum HostName {
     }
 
     /// Whether a normalized host is spelled as loopback: `localhost`, 127.0.0.0/8 or `::1`.
-    static func isLoopback(_ host: String) -> Bool {
+    package static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || (host.hasPrefix("127.") && isIPv4(host))
     }
 
     /// Four decimal numbers up to 255 without leading zeros.
-    static func isIPv4(_ text: String) -> Bool {
+    package static func isIPv4(_ text: String) -> Bool {
         !text.utf8.contains(UInt8(ascii: ":")) && IPAddress(text) != nil
     }
 
     /// An IPv6 address (RFC 4291 section 2.2) in lower case, the loopback address as `::1` however it was written; nil
     /// if the text is not one. A zone (`%eth0`) and a dotted IPv4 tail are refused: no provider needs them.
-    static func normalizedIPv6(_ text: Substring) -> String? {
+    package static func normalizedIPv6(_ text: Substring) -> String? {
         let text = text.lowercased()
         guard text.utf8.contains(UInt8(ascii: ":")), !text.utf8.contains(UInt8(ascii: ".")),
             let address = IPAddress(text)

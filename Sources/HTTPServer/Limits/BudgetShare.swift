@@ -1,0 +1,24 @@
+import EventLoops
+
+/// What a connection holds of a ``MemoryBudget``, which all connections share.
+struct BudgetShare {
+    /// Nil while nothing counts.
+    private(set) var slot: Slot?
+    private var bytes = 0
+
+    /// - Parameter other: A slot of the connection.
+    mutating func hold(_ bytes: Int, of budget: MemoryBudget, with other: Slot, at now: MonotonicTime) {
+        guard bytes != self.bytes else { return }
+        guard bytes > 0 else { return release(to: budget) }
+        let slot = slot ?? other.another(at: now)
+        self.slot = slot
+        self.bytes = bytes
+        budget.hold(bytes, for: slot, at: now)
+    }
+
+    mutating func release(to budget: MemoryBudget) {
+        guard let slot else { return }
+        self = BudgetShare()
+        budget.release(slot)
+    }
+}
