@@ -134,9 +134,7 @@ public struct TokenResponse: Sendable, Hashable {
     public let expiresIn: Int64?
     /// The granted scopes, if the provider names them.
     public let scope: String?
-}
 
-extension TokenResponse {
     /// Whether a response has an ID token.
     enum IDTokenPresence {
         /// The response to a code (OpenID Connect Core section 3.1.3.3).
