@@ -46,7 +46,7 @@ extension RelyingParty {
         return configuration.requiresIDTokens ? .required : .optional
     }
 
-    /// Sends a token request, once. `send` is in `RelyingParty+DPoP.swift`, also for requests without a proof.
+    /// Sends a token request, once. `send` is in `RelyingParty.swift`, also for requests without a proof.
     /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
     func post(
         _ grant: TokenGrant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,
