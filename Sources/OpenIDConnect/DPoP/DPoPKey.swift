@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Each authorization has a new one, so that proofs do not connect the sign-ins of a user. It prints and reflects as
 /// `‹redacted›`. A class, so that a value that has no key has one word for it.
-public final class DPoPKey: Sendable {
+public final class DPoPKey: Sendable, Redacted {
     /// The RFC 7638 thumbprint of the public key, 43 characters: the value of `dpop_jkt` (RFC 9449 section 10).
     public let thumbprint: String
     private let bytes: [UInt8]
@@ -68,8 +68,6 @@ extension DPoPKey: Hashable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(thumbprint) }
 }
-
-extension DPoPKey: Redacted {}
 
 /// A claim that a provider demands in DPoP proofs beyond RFC 9449: those of the CAMARA Security and Interoperability
 /// Profile r4.2, section "Additional Recommendations for DPoP Implementations". The raw value is its name.

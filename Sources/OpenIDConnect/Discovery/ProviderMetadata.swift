@@ -91,36 +91,7 @@ public final class ProviderMetadata: Sendable {
         if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
         if let network { try reader.checkNetwork(network) }
     }
-}
 
-extension ProviderMetadata: Hashable {
-    /// Compares the contents.
-    public static func == (left: ProviderMetadata, right: ProviderMetadata) -> Bool {
-        left === right
-            || left.issuer == right.issuer && left.authorizationEndpoint == right.authorizationEndpoint
-                && left.tokenEndpoint == right.tokenEndpoint && left.userInfoEndpoint == right.userInfoEndpoint
-                && left.jwksURI == right.jwksURI && left.userEndpoint == right.userEndpoint
-                && left.serverInitiatedAuthorizationEndpoint == right.serverInitiatedAuthorizationEndpoint
-                && left.backchannelAuthentication == right.backchannelAuthentication
-                && left.pushedAuthorizationRequestEndpoint == right.pushedAuthorizationRequestEndpoint
-                && left.demands == right.demands && left.signingAlgorithms == right.signingAlgorithms
-                && left.clientAuthenticationMethods == right.clientAuthenticationMethods
-                && left.assertionAlgorithms == right.assertionAlgorithms
-                && left.requestObjectAlgorithms == right.requestObjectAlgorithms
-                && left.grantTypes == right.grantTypes
-                && left.namesIssuerInResponses == right.namesIssuerInResponses
-                && left.endSessionEndpoint == right.endSessionEndpoint
-                && left.mutualTLSAliases == right.mutualTLSAliases
-    }
-
-    /// Feeds the issuer and the token endpoint to the hasher: few providers have both in common.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(issuer)
-        hasher.combine(tokenEndpoint)
-    }
-}
-
-extension ProviderMetadata {
     /// Whether the provider issues ID tokens; otherwise ``userEndpoint`` names the user.
     var hasIDTokens: Bool { userEndpoint == nil }
 
@@ -131,9 +102,7 @@ extension ProviderMetadata {
         /// Of which the provider must sign with one.
         let signingAlgorithms: Set<SigningAlgorithm>
     }
-}
 
-extension ProviderMetadata {
     /// The token endpoint for requests that present a certificate, or nothing.
     /// - Throws: ``OIDCError/Code/metadataRefused``, as for the other two.
     func tokenEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL {
@@ -166,6 +135,33 @@ extension ProviderMetadata {
             throw MetadataReader.refused("pushed_authorization_request_endpoint")
         }
         return try mutualTLSAliases.endpoint(.pushedAuthorizationRequest, insteadOf: endpoint, presenting: clientTLS)
+    }
+}
+
+extension ProviderMetadata: Hashable {
+    /// Compares the contents.
+    public static func == (left: ProviderMetadata, right: ProviderMetadata) -> Bool {
+        left === right
+            || left.issuer == right.issuer && left.authorizationEndpoint == right.authorizationEndpoint
+                && left.tokenEndpoint == right.tokenEndpoint && left.userInfoEndpoint == right.userInfoEndpoint
+                && left.jwksURI == right.jwksURI && left.userEndpoint == right.userEndpoint
+                && left.serverInitiatedAuthorizationEndpoint == right.serverInitiatedAuthorizationEndpoint
+                && left.backchannelAuthentication == right.backchannelAuthentication
+                && left.pushedAuthorizationRequestEndpoint == right.pushedAuthorizationRequestEndpoint
+                && left.demands == right.demands && left.signingAlgorithms == right.signingAlgorithms
+                && left.clientAuthenticationMethods == right.clientAuthenticationMethods
+                && left.assertionAlgorithms == right.assertionAlgorithms
+                && left.requestObjectAlgorithms == right.requestObjectAlgorithms
+                && left.grantTypes == right.grantTypes
+                && left.namesIssuerInResponses == right.namesIssuerInResponses
+                && left.endSessionEndpoint == right.endSessionEndpoint
+                && left.mutualTLSAliases == right.mutualTLSAliases
+    }
+
+    /// Feeds the issuer and the token endpoint to the hasher: few providers have both in common.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(issuer)
+        hasher.combine(tokenEndpoint)
     }
 }
 

@@ -6,7 +6,7 @@ public import Primitives
 /// RSA-OAEP-256, or P-256 for ECDH-ES.
 ///
 /// It prints and reflects as `‹redacted›`.
-public struct DecryptionKey: Sendable {
+public struct DecryptionKey: Sendable, Redacted {
     private enum Material: Sendable {
         /// In DER: the type of such keys may not be shared by threads.
         case rsa([UInt8], modulusBytes: Int)
@@ -95,8 +95,6 @@ extension DecryptionKey: Hashable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(keyID) }
 }
-
-extension DecryptionKey: Redacted {}
 
 /// The key derivation of ECDH-ES: Concat KDF with SHA-256 (RFC 7518 section 4.6.2, NIST SP 800-56A section 5.8.1).
 enum ConcatKDF {

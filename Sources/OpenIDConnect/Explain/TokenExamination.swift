@@ -50,9 +50,7 @@ package struct TokenExamination: Sendable {
         AuthorizationResponseValidationContext.explain(
             self, .init(issuer: issuer, clients: clients.mapValues { [$0] }, rules: rules, now: moment))
     }
-}
 
-extension TokenExamination {
     func explanation<Check>(_ steps: [[TokenExplanation<Check>.Step]]) -> TokenExplanation<Check> {
         TokenExplanation(steps: Array(steps.joined()), header: header?.members, claims: claims)
     }
@@ -66,7 +64,7 @@ extension TokenExamination {
         }
         var faults: [String] = []
         if compact.header == nil { faults.append("the header is not base64url of a JSON object") }
-        if compact.header?["kid"].map({ $0.string == nil }) == true { faults.append("kid is not a text") }
+        if compact.header?.isWellFormed == false { faults.append("kid is not a text") }
         if compact.payload.bytes == nil { faults.append("the payload is empty or not base64url") }
         if compact.signature.bytes == nil { faults.append("the signature is empty or not base64url") }
         let found = ([size] + faults).joined(separator: "; ")

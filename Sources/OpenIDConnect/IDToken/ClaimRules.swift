@@ -155,7 +155,7 @@ struct ClaimValidationContext: IssuedClaims {
         guard let named = claim.string else { return false }
         guard let accessToken = expectation.accessToken else { return true }
         // An unknown algorithm is refused by another rule.
-        let hash = (algorithm?.hash ?? .sha256).bytes(of: accessToken)
+        let hash = (algorithm ?? .rs256).hash(of: accessToken)
         return named.hasSameBytes(as: Base64URL.encode(hash.prefix(hash.count / 2)))
     }
 

@@ -118,7 +118,7 @@ public struct OriginalIDToken: Sendable, Hashable {
     public let claims: Claims?
 
     /// The claims besides the identity.
-    public struct Claims: Sendable, Hashable {
+    public struct Claims: Sendable, Hashable, Redacted {
         /// When the user authenticated (`auth_time`); nil if the token did not say so.
         public let authTime: Timestamp?
         /// The nonce of the sign-in (`nonce`); nil if the token had none.
@@ -143,8 +143,6 @@ public struct OriginalIDToken: Sendable, Hashable {
 }
 
 extension OriginalIDToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }
-
-extension OriginalIDToken.Claims: Redacted {}
 
 /// The claims of an ID token that has passed every check of `IDTokenValidator`. Only this module can make one.
 ///

@@ -8,9 +8,16 @@ package struct TokenHeader: Sendable {
     let algorithm: SigningAlgorithm?
     /// Nil for a token that is marked as another one than an ID token.
     let type: IDTokenType?
+    /// Nil if the header names no key, or not by a text.
+    let keyID: String?
+    /// Whether a key id is a text, if there is one.
+    let isWellFormed: Bool
 
     package init(_ members: JSONObject) {
         self.members = members
+        let keyID = members["kid"]
+        self.keyID = keyID?.string
+        isWellFormed = keyID == nil || keyID?.string != nil
         algorithm = members["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:))
         type = IDTokenType(members["typ"])
     }
@@ -75,11 +82,7 @@ package struct CompactToken: Sendable {
     }
 
     /// Whether all three parts can be read. A key id must be a text.
-    var isWellFormed: Bool {
-        guard let header, payload.bytes != nil, signature.bytes != nil else { return false }
-        guard let keyID = header["kid"] else { return true }
-        return keyID.string != nil
-    }
+    var isWellFormed: Bool { header?.isWellFormed == true && payload.bytes != nil && signature.bytes != nil }
 
     /// The claims of a token that this server signed with ES256; nil for any other token.
     /// - Parameter type: The header's `typ`, which no other kind of signed text has (RFC 8725 section 3.11).
@@ -138,7 +141,7 @@ package struct SignedToken: Sendable {
             let signature = compact.signature.bytes, let algorithm = header.algorithm, let signed = compact.signed
         else { return nil }
         self.algorithm = algorithm
-        keyID = header["kid"]?.string
+        keyID = header.keyID
         type = header.type
         self.signed = signed
         self.signature = signature

@@ -91,7 +91,7 @@ extension MessageValidationContext {
 /// A message whose signature is not checked yet. Reading it needs neither network nor keys, so that junk is cheap.
 struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
     let token: SignedToken
-    /// Meets every rule. To be believed when the signature was checked.
+    /// Meets every rule. To be believed when ``checkSignature(_:)`` has passed.
     let context: Context
 
     init(_ text: Secret, _ requirements: MessageRequirements) throws(TokenRefusal<Context.Check>) {
@@ -106,6 +106,13 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
         context = Context(claims: claims, requirements: requirements)
         guard context.algorithms.contains(token.algorithm) else { throw .failed(.algorithm) }
         for rule in Context.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
+    }
+
+    func checkSignature(_ keys: JSONWebKeySet) throws(TokenRefusal<Context.Check>) {
+        let context = SignatureValidationContext(token, keys: keys)
+        for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
+            throw .failed(Context.Check(rule.check))
+        }
     }
 }
 
@@ -127,12 +134,7 @@ extension RelyingParty {
             if error.check == .algorithm { throw .failed(.algorithm) }
             throw .unknown(error)
         }
-        try await cache.check(with: held, mayFetch: { _ in bucket.withLock { $0.take(now: clock.now()) } }) {
-            (keys) throws(TokenRefusal<Context.Check>) in
-            let context = SignatureValidationContext(message.token, keys: keys)
-            for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
-                throw .failed(Context.Check(rule.check))
-            }
-        }
+        try await cache.check(
+            with: held, mayFetch: { _ in bucket.withLock { $0.take(now: clock.now()) } }, message.checkSignature)
     }
 }

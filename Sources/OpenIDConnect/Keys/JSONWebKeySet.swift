@@ -285,13 +285,17 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// What providers may sign with if a client's registration names no algorithm.
     public static let standard: Set<SigningAlgorithm> = [.rs256, .es256]
 
-    /// The hash that a token's signature is of, and that `at_hash` is made with (OpenID Connect Core section 3.1.3.6).
-    var hash: Hash {
-        switch self {
-        case .rs256, .ps256, .es256: .sha256
-        case .rs384, .ps384, .es384: .sha384
-        // Ed25519 hashes with SHA-512 by itself (RFC 8032 section 5.1).
-        case .rs512, .ps512, .es512, .edDSA, .ed25519: .sha512
+    /// The hash of a text that `at_hash` is made with (OpenID Connect Core section 3.1.3.6): by the hash function that a
+    /// token's signature uses.
+    func hash(of text: Secret) -> [UInt8] {
+        text.exposed.withBytes { text in
+            let bytes = UnsafeRawBufferPointer(text)
+            return switch self {
+            case .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
+            case .rs384, .ps384, .es384: Array(SHA384.hash(data: bytes))
+            // Ed25519 hashes with SHA-512 by itself (RFC 8032 section 5.1).
+            case .rs512, .ps512, .es512, .edDSA, .ed25519: Array(SHA512.hash(data: bytes))
+            }
         }
     }
 
@@ -300,22 +304,6 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .ps256, .ps384, .ps512: .PSS
         default: .insecurePKCS1v1_5
-        }
-    }
-
-    /// A hash function of SHA-2.
-    enum Hash: Sendable {
-        case sha256, sha384, sha512
-
-        func bytes(of text: Secret) -> [UInt8] {
-            text.exposed.withBytes { text in
-                let bytes = UnsafeRawBufferPointer(text)
-                return switch self {
-                case .sha256: Array(SHA256.hash(data: bytes))
-                case .sha384: Array(SHA384.hash(data: bytes))
-                case .sha512: Array(SHA512.hash(data: bytes))
-                }
-            }
         }
     }
 }
@@ -330,13 +318,10 @@ enum SignedContent: Sendable {
 
     init(_ content: UnsafeRawBufferPointer, signedBy algorithm: SigningAlgorithm) {
         switch algorithm {
+        case .rs256, .ps256, .es256: self = .sha256(SHA256.hash(data: content))
+        case .rs384, .ps384, .es384: self = .sha384(SHA384.hash(data: content))
+        case .rs512, .ps512, .es512: self = .sha512(SHA512.hash(data: content))
         case .edDSA, .ed25519: self = .whole(Array(content))
-        default:
-            switch algorithm.hash {
-            case .sha256: self = .sha256(SHA256.hash(data: content))
-            case .sha384: self = .sha384(SHA384.hash(data: content))
-            case .sha512: self = .sha512(SHA512.hash(data: content))
-            }
         }
     }
 }

@@ -4,7 +4,7 @@ public import Primitives
 /// section 2). It tells the provider which of its sessions to end.
 ///
 /// It has the user's claims, so that it prints as redacted, and goes to its issuer only.
-public struct IDTokenHint: Sendable, Hashable {
+public struct IDTokenHint: Sendable, Hashable, Redacted {
     /// The issuer of the token.
     public let issuer: String
     /// The token as the issuer signed it, in compact form.
@@ -21,5 +21,3 @@ public struct IDTokenHint: Sendable, Hashable {
         self.token = token
     }
 }
-
-extension IDTokenHint: Redacted {}

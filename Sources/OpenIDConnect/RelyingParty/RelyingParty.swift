@@ -173,6 +173,7 @@ public final class RelyingParty: Sendable {
             signedWith: expectation.signingAlgorithms)
         let held = provider
         let provider = try await listing(token.algorithm, held, correlationID)
+        // It was fetched again.
         if provider !== held {
             ProtocolRecord.current?.note {
                 $0.provider = provider

@@ -6,7 +6,7 @@ public import Primitives
 /// ES256, or Ed25519 (RFC 8037).
 ///
 /// It prints and reflects as `‹redacted›`.
-public struct ClientKey: Sendable {
+public struct ClientKey: Sendable, Redacted {
     enum Material: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
         case p256(P256.Signing.PrivateKey)
@@ -171,5 +171,3 @@ extension ClientKey: Hashable {
         hasher.combine(algorithm)
     }
 }
-
-extension ClientKey: Redacted {}

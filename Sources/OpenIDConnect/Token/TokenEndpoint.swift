@@ -46,7 +46,7 @@ extension RelyingParty {
         return configuration.requiresIDTokens ? .required : .optional
     }
 
-    /// Sends a token request, once. `send` is in `RelyingParty+DPoP.swift`, also for requests without a proof.
+    /// Sends a token request, once. `send` is in `RelyingParty.swift`, also for requests without a proof.
     /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
     func post(
         _ grant: TokenGrant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,
@@ -134,9 +134,7 @@ public struct TokenResponse: Sendable, Hashable {
     public let expiresIn: Int64?
     /// The granted scopes, if the provider names them.
     public let scope: String?
-}
 
-extension TokenResponse {
     /// Whether a response has an ID token.
     enum IDTokenPresence {
         /// The response to a code (OpenID Connect Core section 3.1.3.3).

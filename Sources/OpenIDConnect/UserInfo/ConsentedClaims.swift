@@ -22,7 +22,7 @@ public enum ConsentedClaim: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The values of some ``ConsentedClaim``s. It prints and reflects as `‹redacted›`.
-public struct ConsentedClaims: Sendable, Hashable {
+public struct ConsentedClaims: Sendable, Hashable, Redacted {
     /// A value.
     public enum Value: Sendable, Hashable {
         /// At most 255 bytes without control characters.
@@ -78,13 +78,8 @@ public struct ConsentedClaims: Sendable, Hashable {
         all.values.merge(other.values) { own, _ in own }
         return all
     }
-}
 
-extension ConsentedClaims: Redacted {}
-
-/// As JSON, which the store and the API have.
-extension ConsentedClaims {
-    /// Adds each claim as a member.
+    /// Adds each claim as a member of JSON, which the store and the API have.
     package func write(to json: inout JSONObjectWriter) {
         for claim in present {
             if let value = values[claim] { json.add(named: claim.rawValue, json: value.json) }

@@ -4,7 +4,7 @@ public import Primitives
 ///
 /// Each text is at most 255 bytes (the address 1024) without control characters; other values are left out. It prints
 /// and reflects as `‹redacted›`.
-public struct UserInfo: Sendable, Hashable {
+public struct UserInfo: Sendable, Hashable, Redacted {
     /// The attributes that a user's profile has, too.
     public var attributes = UserAttributes<String>()
     /// Whether the provider verified the e-mail address, if it says so.
@@ -16,11 +16,7 @@ public struct UserInfo: Sendable, Hashable {
 
     /// No attributes.
     public init() {}
-}
 
-extension UserInfo: Redacted {}
-
-extension UserInfo {
     /// Reads the claims of a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that
     /// providers use: flat (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with
     /// control characters are left out.
