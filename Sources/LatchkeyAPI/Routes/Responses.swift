@@ -1,6 +1,6 @@
 public import HTTPServer
 public import HTTPTypes
-package import OpenIDConnect
+import OpenIDConnect
 public import Primitives
 package import SignIn
 import StorageModel

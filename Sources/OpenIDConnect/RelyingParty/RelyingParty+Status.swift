@@ -1,4 +1,4 @@
-package import Primitives
+public import Primitives
 
 /// The state of a relying party, for administrators, and the refreshes of its caches.
 extension RelyingParty {

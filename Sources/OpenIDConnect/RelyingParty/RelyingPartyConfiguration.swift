@@ -1,4 +1,4 @@
-import Primitives
+public import Primitives
 
 extension RelyingParty {
     /// Which provider, and by which rules.
