@@ -13,8 +13,8 @@ import Synchronization
 /// When the last reference to a loop is gone, it runs the remaining work, closes its descriptors, and its block on the
 /// queue returns. A loop holds its registered members, and most members hold their loop.
 ///
-/// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only. Debug builds
-/// assert that of what members and owners call there.
+/// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only. Debug
+/// builds assert that of what members and owners call there.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
     package struct Registration {

@@ -12,8 +12,8 @@ public import Storage
 public import StorageModel
 package import Tracing
 
-/// What every feature can have, also one of another package (`Examples/Feature`): settings, routes, tables, metrics, and
-/// work of its own.
+/// What every feature can have, also one of another package (`Examples/Feature`): settings, routes, tables, metrics,
+/// and work of its own.
 ///
 /// A feature implements what it uses: all but the initializer has a default.
 public protocol BasicFeature: APIRoutes {

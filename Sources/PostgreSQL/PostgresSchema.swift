@@ -3,9 +3,10 @@ import StorageModel
 
 /// The tables on PostgreSQL: the same migrations under the same names as on SQLite (``Schema``).
 enum PostgresSchema {
-    /// Runs the missing migrations and makes the missing tables of features, in one transaction. Processes that start together run them one after the other, and
-    /// later ones find nothing to do. Servers of the version before keep running: if the migration and their
-    /// transactions wait for each other's locks, and the server undoes the migration, it is tried again.
+    /// Runs the missing migrations and makes the missing tables of features, in one transaction. Processes that start
+    /// together run them one after the other, and later ones find nothing to do. Servers of the version before keep
+    /// running: if the migration and their transactions wait for each other's locks, and the server undoes the
+    /// migration, it is tried again.
     static func bringUpToDate(
         _ configuration: PostgresConfiguration, with migrations: [Migration] = Schema.migrations
     ) throws(StorageError) {

@@ -170,8 +170,8 @@ public struct SignInConfiguration: Sendable {
             return clientTLS
         }
 
-        /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none is
-        /// registered. This server sends no browser there.
+        /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none
+        /// is registered. This server sends no browser there.
         package func mayHaveNamed(_ redirectURI: String) -> Bool {
             rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
         }

@@ -12,7 +12,8 @@ package struct ConnectionMachine {
         case wait
         /// Send 100 Continue (RFC 9110 section 10.1.1), then wait.
         case sendContinue
-        /// Give this request to the handler, then call ``respond(contentBytes:sendsContent:isLast:streaming:turnHasMore:at:)``.
+        /// Give this request to the handler, then call
+        /// ``respond(contentBytes:sendsContent:isLast:streaming:turnHasMore:at:)``.
         case handle(RequestHead, body: [UInt8])
         /// Respond with this error and close.
         case refuse(RequestError)
@@ -241,8 +242,8 @@ package struct ConnectionMachine {
         dropUnused()
     }
 
-    /// The server stops: the connection takes no further request. A reader that has not taken the last piece of a stream
-    /// would delay it.
+    /// The server stops: the connection takes no further request. A reader that has not taken the last piece of a
+    /// stream would delay it.
     package mutating func drain() -> Action {
         isDraining = true
         if isInHandshake { return .close }

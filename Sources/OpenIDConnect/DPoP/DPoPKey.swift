@@ -38,8 +38,8 @@ public final class DPoPKey: Sendable, Redacted {
     ///   - accessToken: In the request; its hash is `ath`. Nil for a request without one.
     ///   - nonce: What the server has given, if it has given one.
     ///   - demanded: The claims that the provider demands beyond the RFC. They bind the proof to the content of the
-    ///     request, which `htm` and `htu` do not cover. Each is the SHA-256 in base64url: of the query as it is sent, if
-    ///     there is one, and of the body, without one of no bytes.
+    ///     request, which `htm` and `htu` do not cover. Each is the SHA-256 in base64url: of the query as it is sent,
+    ///     if there is one, and of the body, without one of no bytes.
     ///   - id: Of this proof alone (`jti`): a server refuses a second one.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
     func proof(

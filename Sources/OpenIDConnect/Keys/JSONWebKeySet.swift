@@ -285,8 +285,8 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// What providers may sign with if a client's registration names no algorithm.
     public static let standard: Set<SigningAlgorithm> = [.rs256, .es256]
 
-    /// The hash of a text that `at_hash` is made with (OpenID Connect Core section 3.1.3.6): by the hash function that a
-    /// token's signature uses.
+    /// The hash of a text that `at_hash` is made with (OpenID Connect Core section 3.1.3.6): by the hash function that
+    /// a token's signature uses.
     func hash(of text: Secret) -> [UInt8] {
         text.exposed.withBytes { text in
             let bytes = UnsafeRawBufferPointer(text)

@@ -167,8 +167,8 @@ public enum ClientAuthentication: Sendable, Hashable {
     case clientSecretPost(Secret)
     /// A short-lived JWT that we sign (RFC 7523 section 2.2).
     case privateKeyJWT(ClientKey, audience: ClientAssertionAudience = .tokenEndpoint)
-    /// As `client_secret_post`, with a secret that is a JWT signed by the client, as in Sign in with Apple. The issuer is
-    /// the provider's id of the signer (with Apple, the team's id), and the audience is the provider.
+    /// As `client_secret_post`, with a secret that is a JWT signed by the client, as in Sign in with Apple. The issuer
+    /// is the provider's id of the signer (with Apple, the team's id), and the audience is the provider.
     ///
     /// A new one is made for each request, so that none has to be renewed before it expires.
     case signedClientSecret(ClientKey, issuer: String, audience: String)

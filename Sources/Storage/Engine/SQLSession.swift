@@ -74,8 +74,8 @@ public struct SQLSession {
         }
     }
 
-    /// Reads the first row of a statement; nil if it has none. Only for queries: SQLite returns a row of RETURNING before
-    /// the statement has ended.
+    /// Reads the first row of a statement; nil if it has none. Only for queries: SQLite returns a row of RETURNING
+    /// before the statement has ended.
     @inline(__always)
     public func first<each Value: SQLValue, Row>(
         _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row

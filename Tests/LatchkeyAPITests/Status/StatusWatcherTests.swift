@@ -83,6 +83,7 @@ import Testing
 
 /// The routes without the rest of the feature, which needs a service.
 extension StatusRoutes: APIFeature {
+    static var operations: [APIOperation] { [] }
     static var schemas: KeyValuePairs<String, APISchema> { [:] }
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
@@ -96,6 +97,7 @@ extension StatusRoutes: APIFeature {
     func describe(in json: inout JSONObjectWriter) {}
 
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
+    func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
 
     /// Those of a server that has just started.
     static var ofNothing: StatusRoutes {

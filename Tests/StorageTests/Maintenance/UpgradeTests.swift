@@ -178,8 +178,8 @@ struct UpgradeTests {
         let probe = DatabaseProbe(path: database.path)
         try SampleRows.fill(probe, rows: 6, shapes: shapes)
         try await database.open().close()
-        // The table of backchannel authentications is made anew: its rows live for minutes. Issued nonces are moved, and
-        // changes of accounts are counted anew.
+        // The table of backchannel authentications is made anew: its rows live for minutes. Issued nonces are moved,
+        // and changes of accounts are counted anew.
         let dropped = ["async_sign_ins", "sign_in_attempts", "account_changes"]
         for (name, count) in try counts(probe, shapes.filter { !dropped.contains($0.name) }) {
             #expect(count == (name == "sealed_notes" ? 12 : 6), "\(name)")

@@ -1,8 +1,8 @@
 import Primitives
 package import StorageModel
 
-/// Moves a user's account from a former identity to the one that signs in. Runs in the sign-in's transaction: of several
-/// attempts at once, the first moves the account, and the others find it moved.
+/// Moves a user's account from a former identity to the one that signs in. Runs in the sign-in's transaction: of
+/// several attempts at once, the first moves the account, and the others find it moved.
 enum AccountMove {
     /// Moves the account of the first port token that is allowed to move one.
     /// - Returns: The user; nil if no port token is allowed to, and then nothing changed.
