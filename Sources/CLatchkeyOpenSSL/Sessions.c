@@ -186,7 +186,7 @@ void copenssl_session_free(copenssl_session *session) {
 
 void copenssl_ready(copenssl_session *session, int ends) {
     session->is_drained = 0;
-    session->ends = ends != 0;
+    if (ends) session->ends = 1;
 }
 
 // The status of a failed call.

@@ -9,7 +9,7 @@ package struct ByteStream {
     /// Nil on a plain connection.
     package var tls: TLSSession?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
-    package var mayRead = true
+    package private(set) var mayRead = true
     /// Whether the peer has ended its side: it is read to the end even after all its bytes were.
     package private(set) var peerHasEnded = false
     private var registration: EventLoop.Registration?
@@ -27,6 +27,9 @@ package struct ByteStream {
         if peerHasEnded { self.peerHasEnded = true }
         tls?.becameReady(peerHasEnded: peerHasEnded)
     }
+
+    /// The socket may have something that the poller has not reported yet.
+    package mutating func expectInput() { becameReady(peerHasEnded: false) }
 
     package mutating func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         let received = if let tls { tls.receive(into: buffer) } else { SystemCalls.receive(descriptor, into: buffer) }

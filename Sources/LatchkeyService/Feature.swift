@@ -61,7 +61,7 @@ extension BasicFeature {
     public func shutdown() async {}
 }
 
-/// A subject that a build of this package can leave out. It knows the core and no other feature; the core knows none.
+/// A subject that a build of this package can leave out. It knows the core and no other feature; the core imports none.
 ///
 /// It has also the seams of the core's own subjects, whose types only this package knows.
 package protocol Feature: BasicFeature, APIFeature {

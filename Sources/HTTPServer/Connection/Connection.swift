@@ -110,7 +110,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard machine.isOpen else { return end(at: .now()) }
         // A request may wait in the socket: it is served before the connection counts as idle.
         if machine.isIdle {
-            socket.mayRead = true
+            socket.expectInput()
             run(.wait)
         }
         guard machine.isOpen else { return }
@@ -145,7 +145,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         if machine.isReading {
             // A request may have arrived meanwhile: it is the last one.
             machine.takeLastRequest()
-            socket.mayRead = true
+            socket.expectInput()
             run(.wait)
             guard machine.isReading else { return }
         } else if machine.isHandling {

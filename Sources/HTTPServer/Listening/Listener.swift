@@ -45,7 +45,9 @@ final class Listener: LoopMember, @unchecked Sendable {
     func close() {
         assert(loops.first?.events.isCurrent ?? true)
         guard isOpen else { return }
-        while accept() {}
+        // At most as many as can wait: a flood does not delay the end.
+        var rest = Self.backlog
+        while rest > 0, accept() { rest -= 1 }
         isOpen = false
         if let registration { loops.first?.events.unregister(registration, descriptor: descriptor) }
         SystemCalls.closeDescriptor(descriptor)

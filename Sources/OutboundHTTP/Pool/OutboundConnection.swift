@@ -111,7 +111,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         exchange.wasSent = true
         if write({ pool.shared.writer.append(request, to: isForProxy ? .proxy : .server, &$0) }) { return }
         // What the peer has sent before its end is still read.
-        socket.mayRead = true
+        socket.expectInput()
         read()
         if self.exchange === exchange { perform(machine.connectionFailed(nil)) }
     }
@@ -176,9 +176,9 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     /// makes it useless. Asked before each reuse: the poller may not have reported it yet.
     func isReusable() -> Bool {
         guard !socket.peerHasEnded else { return false }
-        guard let tls = socket.tls else { return Connecting.isReusable(socket.descriptor) }
+        guard socket.tls != nil else { return Connecting.isReusable(socket.descriptor) }
         // TLS has its own messages, such as session tickets.
-        tls.becameReady(peerHasEnded: false)
+        socket.expectInput()
         if case .wouldBlock = socket.receive(into: pool.loop.readBuffer) { return true }
         return false
     }
@@ -232,7 +232,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         append(&pool.writeBuffer)
         defer { Self.erase(&pool.writeBuffer) }
         guard let sent = pool.writeBuffer.withUnsafeBytes({ socket.send($0) }) else { return false }
-        if sent < pool.writeBuffer.count { output = Array(pool.writeBuffer[sent...]) }
+        if sent < pool.writeBuffer.count { (output, outputStart) = (Array(pool.writeBuffer[sent...]), 0) }
         return true
     }
 

@@ -13,7 +13,7 @@ package protocol Store: AuditStore, IdentityStore, IssuerBindingStore, KeyStore,
 
 /// A store that is checked and cleaned up from time to time.
 package protocol MaintainedStore: Sendable {
-    /// Returns if the store can be read and written.
+    /// Returns if the store answers, both where it is read and where it is written. Nothing is written.
     func check() async throws(StorageError)
 
     /// Removes at most `limit` rows of each kind that expired before `now`. Returns their number.
