@@ -2,6 +2,7 @@ import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import Logging
 import Observability
 import Primitives
