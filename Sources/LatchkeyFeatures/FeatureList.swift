@@ -58,12 +58,21 @@ import SignIn
 #endif
 
 extension FeatureDemand {
+    fileprivate static let backchannel = FeatureDemand("Backchannel") { configuration in
+        configuration.providers.first { $0.rules.backchannelTokenDelivery != .off }
+            .map { "providers.\($0.id).backchannel_token_delivery_mode" }
+    }
+
     fileprivate static let phoneVerification = FeatureDemand("PhoneVerification") { configuration in
         configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
     }
 
     fileprivate static let postgreSQL = FeatureDemand("PostgreSQL") { configuration in
         configuration.database.url.path == nil ? "database.url" : nil
+    }
+
+    fileprivate static let providerResources = FeatureDemand("ProviderResources") { configuration in
+        configuration.providers.first(where: \.rules.storesTokens).map { "providers.\($0.id).store_tokens" }
     }
 
     /// The console lists the ways to sign in, and sends the browser to them.
@@ -81,7 +90,9 @@ extension FeatureDemand {
 
 extension FeatureList {
     /// The core alone.
-    public static let none = FeatureList([], unmet: [.phoneVerification, .postgreSQL, .redirects, .registration])
+    public static let none = FeatureList(
+        [],
+        unmet: [.backchannel, .phoneVerification, .postgreSQL, .providerResources, .redirects, .registration])
 
     /// The features of this build: each is a trait of the package, and all are on by default.
     public static let standard = FeatureList.none
@@ -95,7 +106,7 @@ extension FeatureList {
             .adding(AuditSealsFeature.self)
         #endif
         #if Backchannel
-            .adding(BackchannelFeature.self)
+            .adding(BackchannelFeature.self, for: .backchannel)
         #endif
         #if Capsules
             .adding(CapsulesFeature.self)
@@ -116,7 +127,7 @@ extension FeatureList {
             .adding(ProviderLogoutFeature.self)
         #endif
         #if ProviderResources
-            .adding(ProviderResourcesFeature.self)
+            .adding(ProviderResourcesFeature.self, for: .providerResources)
         #endif
         #if Redirects
             .adding(RedirectsFeature.self, for: .redirects)

@@ -290,6 +290,18 @@ struct ProviderConfigurationTests {
         }
     }
 
+    @Test(
+        "A build without its feature refuses a key that asks for it",
+        arguments: [
+            ("backchannel_token_delivery_mode: poll", "backchannel_token_delivery_mode", "Backchannel"),
+            ("store_tokens: true", "store_tokens", "ProviderResources"),
+        ])
+    func lackingFeature(text: String, key: String, trait: String) {
+        let unmet = problems("providers: {acme: {\(Self.acme), \(text)}}", of: FeatureList.none.settings)
+        #expect(
+            unmet.contains { $0.hasPrefix("providers.acme.\(key): needs the feature \(trait), ") }, "\(unmet)")
+    }
+
     @Test("A third party may initiate sign-ins of one client, where that can be")
     func loginInitiation() throws {
         #expect(
