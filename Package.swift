@@ -318,7 +318,7 @@ let package = Package(
         .target(
             name: "LatchkeyFeatures",
             dependencies: [
-                "LatchkeyConfiguration", "LatchkeyService", "SignIn",
+                "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "SignIn",
                 .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
                 .target(name: "Administration", condition: .when(traits: ["Administration"])),
                 .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),

@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
 public import LatchkeyService
+import OpenIDConnect
 import SignIn
 
 #if AccountMigration

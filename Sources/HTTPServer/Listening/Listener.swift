@@ -41,6 +41,9 @@ final class Listener: LoopMember, @unchecked Sendable {
         }
     }
 
+    /// How many connections wait in the system.
+    fileprivate static let backlog: Int32 = 4096
+
     /// Accepts the connections that wait already, then no more. On the loop's thread.
     func close() {
         assert(loops.first?.events.isCurrent ?? true)
@@ -117,8 +120,6 @@ final class Listener: LoopMember, @unchecked Sendable {
 }
 
 enum ListeningSocket {
-    private static let backlog: Int32 = 4096
-
     /// Binds a host's first address and listens there.
     /// - Returns: A non-blocking descriptor, and the bound address.
     static func make(
@@ -177,6 +178,6 @@ enum ListeningSocket {
             try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_IPV6), IPV6_V6ONLY, acceptsIPv4InIPv6 ? 0 : 1)
         }
         guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 else { throw .last("bind") }
-        guard Glibc.listen(descriptor, backlog) == 0 else { throw .last("listen") }
+        guard Glibc.listen(descriptor, Listener.backlog) == 0 else { throw .last("listen") }
     }
 }
