@@ -1,13 +1,14 @@
-/// Character classes of HTTP's grammar.
+/// Character classes of HTTP's grammar. They are inlined into other modules, which ask for each byte of a message.
+@usableFromInline
 package enum ASCII {
-    package static var space: UInt8 { UInt8(ascii: " ") }
-    package static var tab: UInt8 { UInt8(ascii: "\t") }
-    package static var carriageReturn: UInt8 { UInt8(ascii: "\r") }
-    package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
-    package static var colon: UInt8 { UInt8(ascii: ":") }
+    @inlinable @inline(__always) package static var space: UInt8 { UInt8(ascii: " ") }
+    @inlinable @inline(__always) package static var tab: UInt8 { UInt8(ascii: "\t") }
+    @inlinable @inline(__always) package static var carriageReturn: UInt8 { UInt8(ascii: "\r") }
+    @inlinable @inline(__always) package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
+    @inlinable @inline(__always) package static var colon: UInt8 { UInt8(ascii: ":") }
 
     /// `tchar` of RFC 9110 section 5.6.2: methods and field names.
-    package static func isToken(_ byte: UInt8) -> Bool {
+    @inlinable @inline(__always) package static func isToken(_ byte: UInt8) -> Bool {
         // A bit for each character.
         let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
         guard byte < 128 else { return false }
@@ -15,11 +16,11 @@ package enum ASCII {
     }
 
     /// Bytes of a field value (RFC 9110 section 5.5): visible characters, space, tab, and bytes above 127.
-    package static func isFieldValue(_ byte: UInt8) -> Bool {
+    @inlinable @inline(__always) package static func isFieldValue(_ byte: UInt8) -> Bool {
         (byte >= 0x20 && byte != 0x7F) || byte == tab
     }
 
-    package static func isWhitespace(_ byte: UInt8) -> Bool {
+    @inlinable @inline(__always) package static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == space || byte == tab
     }
 }

@@ -3,6 +3,7 @@
 /// Writing beyond the space traps, as it does for every OutputSpan. No input can cause it: callers reserve the sum of
 /// the lengths of what they write.
 extension OutputSpan<UInt8> {
+    @inlinable @inline(__always)
     package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
         withUnsafeMutableBufferPointer { buffer, count in
@@ -13,12 +14,16 @@ extension OutputSpan<UInt8> {
         }
     }
 
+    @inlinable
     package mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
 
+    @inlinable @inline(__always)
     package mutating func append(_ text: StaticString) { text.withUTF8Buffer { append($0) } }
 
+    @inlinable
     package mutating func append(_ text: String) { text.withBytes { append($0) } }
 
+    @inlinable
     package mutating func append(decimal number: Int) {
         DecimalDigits.withDigits(of: UInt64(number)) { append($0) }
     }

@@ -6,6 +6,7 @@ package enum PercentEncoding {
     }()
 
     /// The unreserved characters of RFC 3986 section 2.3.
+    @inlinable @inline(__always)
     package static func isUnreserved(_ byte: UInt8) -> Bool {
         // A bit for each of the letters, the digits and - . _ ~
         let (low, high): (UInt64, UInt64) = (0x3FF600000000000, 0x47FFFFFE87FFFFFE)

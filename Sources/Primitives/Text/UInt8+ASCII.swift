@@ -1,21 +1,27 @@
-/// Bytes as characters of ASCII.
+/// Bytes as characters of ASCII. They are inlined into other modules, which ask for each byte of a message.
 extension UInt8 {
     /// Whether it is a letter.
+    @inlinable @inline(__always)
     package var isASCIILetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
 
     /// Whether it is a digit.
+    @inlinable @inline(__always)
     public var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
     /// Whether it is a letter or a digit.
+    @inlinable @inline(__always)
     package var isASCIILetterOrDigit: Bool { isASCIILetter || isASCIIDigit }
 
     /// Whether it is a visible character: VCHAR of RFC 5234 appendix B.1.
+    @inlinable @inline(__always)
     package var isVisibleASCII: Bool { self > UInt8(ascii: " ") && self <= UInt8(ascii: "~") }
 
     /// Whether it is a visible character or a space.
+    @inlinable @inline(__always)
     package var isPrintableASCII: Bool { self >= UInt8(ascii: " ") && self <= UInt8(ascii: "~") }
 
     /// The lower-case letter of a capital one; any other byte as it is.
+    @inlinable @inline(__always)
     public var lowercasedASCII: UInt8 { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self }
 }
 
