@@ -15,6 +15,9 @@ import Synchronization
 ///
 /// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only. Debug
 /// builds assert that of what members and owners call there.
+///
+/// Properties that every turn uses several times are not checked for overlapping accesses at run time: each access is
+/// over before other code runs. The checks of these, and of connections, are a tenth of a session check's instructions.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
     package struct Registration {
@@ -57,6 +60,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     /// What a read has put into ``readBuffer``.
+    @inlinable
     package func received(_ count: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeRawBufferPointer(rebasing: readBuffer[..<count]).bindMemory(to: UInt8.self)
     }
@@ -64,19 +68,19 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let poller: Poller
     private let inbox = Mutex(Inbox())
     private let tickInterval: Duration
-    private var nextTick: MonotonicTime
+    @exclusivity(unchecked) private var nextTick: MonotonicTime
     /// How many turns the due tick has waited for events.
     private var lateTurns = 0
     /// On the loop's thread. Tests set it.
-    package var delay: LoopDelay
-    private var slots: [Slot] = []
+    @exclusivity(unchecked) package var delay: LoopDelay
+    @exclusivity(unchecked) private var slots: [Slot] = []
     private var freeSlots: [Int] = []
     /// Few members have one.
     private var alarms: [Alarm] = []
     /// The earliest of ``alarms``.
     private var nextAlarm = MonotonicTime.never
     /// Work to run. Work submitted on the loop's thread comes here without a lock.
-    private var work: [Work] = []
+    @exclusivity(unchecked) private var work: [Work] = []
     /// Whether the present turn began with more than one event or piece of work. What is written in such a turn can
     /// wait for the rest of it. The event by which another thread wakes the loop counts, too.
     package private(set) var hasMoreWorkThisTurn = false

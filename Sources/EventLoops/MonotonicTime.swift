@@ -4,6 +4,7 @@ import Glibc
 package struct MonotonicTime: Sendable, Hashable, Comparable {
     package let nanoseconds: UInt64
 
+    @inlinable
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// No deadline.
@@ -15,6 +16,7 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
     }
 
+    @inlinable
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// Zero if the other time is earlier.
@@ -24,6 +26,7 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
 
     package func advanced(by duration: Duration) -> MonotonicTime { advanced(by: Nanoseconds(duration)) }
 
+    @inlinable
     package func advanced(by duration: Nanoseconds) -> MonotonicTime {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.count)
         return overflow ? .never : MonotonicTime(nanoseconds: sum)
@@ -40,6 +43,7 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
 package struct Nanoseconds: Sendable, Hashable, Comparable {
     package let count: UInt64
 
+    @inlinable
     package init(count: UInt64) { self.count = count }
 
     /// Rounds down; zero for a negative duration.
@@ -51,5 +55,6 @@ package struct Nanoseconds: Sendable, Hashable, Comparable {
         count = overflow || whole > .max - rest ? .max : whole + rest
     }
 
+    @inlinable
     package static func < (left: Nanoseconds, right: Nanoseconds) -> Bool { left.count < right.count }
 }

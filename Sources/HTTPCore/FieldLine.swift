@@ -5,6 +5,7 @@ package struct FieldLine {
     package let value: Range<Int>
 
     /// Reads the line at `line`, without its end. Nil if it is malformed.
+    @inlinable
     package init?(_ bytes: Span<UInt8>, at line: Range<Int>) {
         var index = line.lowerBound
         while index < line.upperBound, ASCII.isToken(bytes[index]) { index += 1 }
@@ -29,12 +30,14 @@ extension UnsafeBufferPointer<UInt8> {
 
 /// The options of a message's `Connection` fields that decide whether its connection persists (RFC 9112 section 9.3).
 package struct ConnectionOptions: Sendable, Hashable {
-    private var hasClose = false
-    private var hasKeepAlive = false
+    @usableFromInline var hasClose = false
+    @usableFromInline var hasKeepAlive = false
 
+    @inlinable
     package init() {}
 
     /// Adds the options of a field's value.
+    @inlinable
     package mutating func add(_ list: Range<Int>, in bytes: Span<UInt8>) {
         bytes.forEachElement(of: list) { option in
             if bytes.equals(option, "close") { hasClose = true }
@@ -43,5 +46,6 @@ package struct ConnectionOptions: Sendable, Hashable {
     }
 
     /// - Parameter minorVersion: Of the message.
+    @inlinable
     package func keepAlive(minorVersion: Int) -> Bool { !hasClose && (minorVersion >= 1 || hasKeepAlive) }
 }

@@ -7,6 +7,9 @@ import Primitives
 /// Moves bytes between a socket and a ``ConnectionMachine``, whose actions it performs.
 ///
 /// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
+///
+/// Properties that every request uses several times are not checked for overlapping accesses at run time: each access
+/// is over before other code runs.
 final class Connection: LoopMember, @unchecked Sendable {
     /// How many requests of one connection are served before the loop turns to other connections.
     private static let requestsPerTurn = 32
@@ -21,15 +24,15 @@ final class Connection: LoopMember, @unchecked Sendable {
     let slot: Slot
     /// Replaced at the end of a handshake in which the client sent a certificate.
     private var client: ConnectedClient
-    private var socket: ByteStream
-    private var machine: ConnectionMachine
+    @exclusivity(unchecked) private var socket: ByteStream
+    @exclusivity(unchecked) private var machine: ConnectionMachine
     /// In ``HandshakeLimit``; nil on a plain connection and after the handshake.
-    private var handshake: Slot?
-    private var heldOutput = BudgetShare()
+    @exclusivity(unchecked) private var handshake: Slot?
+    @exclusivity(unchecked) private var heldOutput = BudgetShare()
     /// Of requests that have not arrived in full, and of what follows one that is being handled.
-    private var heldInput = BudgetShare()
-    private var stream: ResponseBodyStream?
-    private var isRunning = false
+    @exclusivity(unchecked) private var heldInput = BudgetShare()
+    @exclusivity(unchecked) private var stream: ResponseBodyStream?
+    @exclusivity(unchecked) private var isRunning = false
 
     init(
         descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService, at now: MonotonicTime

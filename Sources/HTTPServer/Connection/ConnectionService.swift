@@ -80,6 +80,7 @@ final class ConnectionService: Sendable {
         return response
     }
 
+    @inline(never)
     private func response(to error: any Error, of request: Request) -> Response {
         if let error = error as? HTTPError { return render(error, request) }
         logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])

@@ -9,14 +9,14 @@ final class ServerLoop: @unchecked Sendable {
 
     let events: EventLoop
     /// For responses on their way to a socket.
-    var writeBuffer: [UInt8] = []
-    var date = DateField()
+    @exclusivity(unchecked) var writeBuffer: [UInt8] = []
+    @exclusivity(unchecked) var date = DateField()
     /// The connections whose responses wait for the end of the turn.
     private var waiting: [Connection] = []
     /// More do not wait, so that the first of them does not wait long.
     private static let mostWaiting = 32
     /// The requests that handlers have, for ``isBusy``.
-    var requestsInProgress = 0
+    @exclusivity(unchecked) var requestsInProgress = 0
     /// So few requests are not an overload: then the machine is slow, and a refusal would make nothing faster.
     private static let minimumRequestsForOverload = 8
 

@@ -21,6 +21,7 @@ extension JSONParser {
     }
 
     /// Skips unescaped bytes up to a quotation mark or backslash, one of which must come.
+    @inline(__always)
     private mutating func skipPlainBytes(_ isASCII: inout Bool) throws(JSONSyntaxError) {
         while true {
             skipPlainWords()

@@ -100,6 +100,7 @@ public enum Base64URL {
         values.withUnsafeBufferPointer { held(text, from: start, count: count, values: $0) }
     }
 
+    @inline(__always)
     private static func held(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int, count: Int, values: UnsafeBufferPointer<UInt8>
     ) -> UInt64? {

@@ -29,6 +29,7 @@ extension UInt8 {
     var hexadecimalDigit: UInt8 { self < 10 ? UInt8(ascii: "0") + self : UInt8(ascii: "a") - 10 + self }
 
     /// The number that a hexadecimal digit of either case stands for; nil for any other byte.
+    @inlinable
     package var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -32,6 +32,7 @@ extension String {
 
     /// The value of the scalar that begins at an index with a byte above 0x7F, and its length. Zero where the text ends
     /// before it does, as no valid UTF-8 text does.
+    @inline(__always)
     private static func scalar(in bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> (value: UInt32, length: Int) {
         let first = UInt32(bytes[index])
         let length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
