@@ -48,7 +48,10 @@ extension LatchkeyAPI {
             $0.writePublicKey
         }
         keys += publishedClientKeys.map { $0.writePublicKey } + decryptionKeys.map { $0.writePublicKey }
-        keys += certificates.compactMap { $0.certificate.writePublicKey }
+        // One by one: the process ends at the conversion of an array of sendable functions.
+        for certificate in certificates {
+            if let write = certificate.certificate.writePublicKey { keys.append(write) }
+        }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("keys", objects: keys) { write, json in write(&json) }
         let body = json.finish()

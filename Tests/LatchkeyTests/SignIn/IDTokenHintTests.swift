@@ -175,16 +175,16 @@ import Testing
         }
     }
 
-    @Test("A build without features keeps neither ID tokens nor a provider's tokens, because nothing reads them")
+    @Test("A build without features keeps no ID tokens, because nothing reads them")
     func unread() async throws {
         try await ProviderWalk.with { walk in
             var configuration = walk.harness.configuration
-            for index in configuration.providers.indices { configuration.providers[index].rules.storesTokens = true }
+            for index in configuration.providers.indices { configuration.providers[index].rules.storesTokens = false }
             configuration.encryptionKeys = [try #require(EncryptionKey([UInt8](repeating: 7, count: 32)))]
             for (features, keeps) in [(FeatureList.standard, true), (.none, false)] {
                 let service = try LatchkeyService(configuration: configuration, features: features)
                 let rules = try #require(service.useCases.providers["acme"]?.openID)
-                #expect(rules.keepsIDTokens == keeps && rules.storesTokens == keeps)
+                #expect(rules.keepsIDTokens == keeps)
                 await service.shutdown(within: .zero)
             }
         }
