@@ -195,7 +195,8 @@ struct BackchannelAuthenticationTests {
     @Test("The user's decision can be posted, and an unknown request is 404")
     func controls() async throws {
         let peer = try RawHTTPPeer { connection in
-            while connection.readRequest() != nil { connection.send("HTTP/1.1 401 Unauthorized\r\n\r\n") }
+            let refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
+            while connection.readRequest() != nil { connection.send(refusal) }
         }
         defer { peer.stop() }
         let id = try await start(try object(notificationURL: peer.url("/x"))).object()["auth_req_id"]?.string ?? ""

@@ -83,7 +83,6 @@ import Testing
 
 /// The routes without the rest of the feature, which needs a service.
 extension StatusRoutes: APIFeature {
-    static var operations: [APIOperation] { [] }
     static var schemas: KeyValuePairs<String, APISchema> { [:] }
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
