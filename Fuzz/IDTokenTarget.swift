@@ -31,9 +31,11 @@ enum IDTokenTarget {
         ) + Array(#","auth_time":1800000000,"acr":"a3","context":"Pay"}"#.utf8))
 
     private static let expectation = ClientID("client").map { id in
-        IDTokenExpectation(
-            clientID: id, nonce: "n", acrValues: ["a3"], maximumAuthenticationAge: 60, context: "Pay",
-            accessToken: Secret("access"))
+        var expectation = IDTokenExpectation(clientID: id, nonce: "n", accessToken: Secret("access"))
+        expectation.demand.acrValues = ["a3"]
+        expectation.demand.maximumAge = 60
+        expectation.demand.context = "Pay"
+        return expectation
     }
 
     /// An explanation must agree with a sign-in.

@@ -216,8 +216,7 @@ extension BackchannelAuthentication {
     private func userInfo(of user: BackchannelAuthenticationRecord.VouchedUser, _ handle: TokenHash) -> UserInfo {
         var userInfo = UserInfo()
         userInfo.attributes = user.profile
-        userInfo.emailVerified = user.verified.email
-        userInfo.phoneNumberVerified = user.verified.phoneNumber
+        userInfo.verified = user.verified
         userInfo.claims = completion.claimsVault.claims(in: user.claims, of: handle)
         return userInfo
     }

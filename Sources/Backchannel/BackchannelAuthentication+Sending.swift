@@ -85,12 +85,8 @@ extension BackchannelAuthenticationContext {
         return { (token) async throws(OIDCError) in
             var request = ServerInitiatedAuthorizationRequest(
                 clientID: client.id, redirectURI: carrier.redirectURI, loginHint: carrier.loginHint.text,
-                scopes: demand.scopes,
-                state: token.state, nonce: token.nonce, correlationID: correlationID, notificationEndpoint: endpoint,
-                notificationToken: token.text)
-            request.acrValues = demand.acrValues
-            request.context = demand.context
-            request.prompt = demand.prompt
+                demand: demand, state: token.state, nonce: token.nonce, correlationID: correlationID,
+                notificationEndpoint: endpoint, notificationToken: token.text)
             request.options = carrier.options
             return try await relyingParty.start(request, signedWith: key, provider: provider)
         }

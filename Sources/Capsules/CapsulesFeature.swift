@@ -67,7 +67,7 @@ package struct CapsulesFeature: Feature {
                 content["request"]?.object?["provider"]?.string == failure.provider,
                 content["failure"]?.object?["check"]?.string == failure.check?.rawValue
             else { continue }
-            return FailureExplanation(json: json, lines: CapsuleReport(of: content, at: capsule.time).lines)
+            return (json: json, lines: CapsuleReport(of: content, at: capsule.time).lines)
         }
         return nil
     }

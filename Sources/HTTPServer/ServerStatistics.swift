@@ -22,9 +22,6 @@ public struct ServerStatistics: Sendable, Hashable {
     public var failedHandshakes: UInt64 = 0
     /// Requests refused before the handler, by status; every status is present, also with 0.
     public var refusedRequests: [Int: UInt64] = [:]
-
-    /// All zero.
-    public init() {}
 }
 
 /// The limit because of which a connection was refused or closed.

@@ -139,8 +139,7 @@ extension Configuration {
                     switch provider.kind {
                     case .zenkey:
                         .carriers(
-                            .init(discoveryUI: zenkey.discoveryUIURL, authorizationURL: zenkey.authorizationURL),
-                            server(provider))
+                            (zenkey.discoveryUIURL, zenkey.authorizationURL), server(provider))
                     case .oidc: .openID(server(provider))
                     case .oauth2: .oauth2(server(provider))
                     case .camara: features.lazy.compactMap { $0.group(of: servers, server) }.first.map { .group($0) }

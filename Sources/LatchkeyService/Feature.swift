@@ -204,18 +204,8 @@ package typealias ClientMetadataMembers = [(name: String, value: JSONValue?)]
 /// Gets the checks of an ID token, in their order.
 package typealias IDTokenObserver = @Sendable (IDTokenExplanation, CorrelationID?) -> Void
 
-/// What was recorded of a failure, for administrators.
-package struct FailureExplanation: Sendable {
-    /// For programs.
-    package let json: JSONValue
-    /// For people.
-    package let lines: [String]
-
-    package init(json: JSONValue, lines: [String]) {
-        self.json = json
-        self.lines = lines
-    }
-}
+/// What was recorded of a failure, for administrators: `json` is for programs, and `lines` are for people.
+package typealias FailureExplanation = (json: JSONValue, lines: [String])
 
 /// What a feature is made of, beside its settings.
 public struct FeatureContext: Sendable {

@@ -38,11 +38,6 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
         package let directory: String
         /// A PEM file with more of them. If the directory has any, it is read when one is needed that is not there.
         package let bundle: String
-
-        package init(directory: String, bundle: String) {
-            self.directory = directory
-            self.bundle = bundle
-        }
     }
 
     /// The defaults.

@@ -72,7 +72,7 @@ extension VerifiedSignIn {
     convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String, _ use: TokenUse?) {
         var userInfo = UserInfo()
         userInfo.attributes[.phoneNumber] = number.text
-        userInfo.phoneNumberVerified = true
+        userInfo.verified[.phoneNumber] = true
         // No ID token can have this subject: it has a space (``IDTokenCheck/subject``).
         let subject = idToken?.subject ?? "number " + number.text
         self.init(

@@ -72,17 +72,11 @@ extension RedirectSignIn {
         var pending = pending
         pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
-        let demand = pending.start.demand
         var request = AuthorizationRequest(
-            clientID: pending.clientID, redirectURI: pending.start.callbackURL, scopes: demand.scopes, state: state,
-            nonce: confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
+            clientID: pending.clientID, redirectURI: pending.start.callbackURL, demand: pending.start.demand,
+            state: state, nonce: confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
             correlationID: target.usesNetworkDiscovery ? pending.correlationID : nil)
         request.loginHintToken = loginHintToken
-        request.loginHint = demand.loginHint
-        request.acrValues = demand.acrValues
-        request.context = demand.context
-        request.prompt = demand.prompt
-        request.maximumAuthenticationAge = demand.maximumAge
         request.dpopKey = pending.dpopKey
         request.responseMode = target.server.rules.responseMode
         request.repeatsRedirectURI = target.provider.group != nil

@@ -7,19 +7,23 @@ import StorageModel
 private enum PendingRegistrationsTable {
     static func registration(_ handle: TokenHash, at now: Timestamp, in db: SQLSession) throws -> PendingRegistration? {
         try db.first(select, handle, now) { row in
+            let next = 3 + UserAttribute.columnCount
             var registration = PendingRegistration(
                 handle: handle, identity: try row.identity(from: 0), clientID: try row.text(2),
-                profile: row.profile(from: 3), expiresAt: row.time(10))
-            registration.providerSession = ProviderSessionHash(stored: row.blob(11))
-            registration.verified = row.verifiedFlags(from: 12)
-            registration.claims = row.optionalText(14)
+                profile: row.profile(from: 3), expiresAt: row.time(next))
+            registration.providerSession = ProviderSessionHash(stored: row.blob(next + 1))
+            registration.claims = row.optionalText(next + 2)
+            for (number, attribute) in UserAttribute.verifiable.enumerated() {
+                registration.verified[attribute] = row.optionalNumber(next + 3 + CInt(number)).map { $0 != 0 }
+            }
             return registration
         }
     }
 
     private static let columns =
-        ["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"]
-        + VerifiedFlags.columns + ["provider_claims"]
+        ["issuer", "subject", "client_id"] + UserAttribute.columns
+        + ["expires_at", "provider_session_hash", "provider_claims"]
+        + UserAttribute.verifiable.map { "\($0.rawValue)_verified" }
     static let insert = SQL(
         """
         INSERT INTO pending_registrations (handle_hash, \(columns.joined(separator: ", "))) \
@@ -29,6 +33,17 @@ private enum PendingRegistrationsTable {
         """
         SELECT \(columns.joined(separator: ", ")) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
         """)
+}
+
+/// A column for each of ``UserAttribute/verifiable``.
+private struct VerifiedColumns: SQLValue {
+    let flags: VerifiedFlags
+
+    func bind(to statement: inout CachedStatement) {
+        for attribute in UserAttribute.verifiable {
+            flags[attribute].map { $0 ? Int64(1) : 0 }.bind(to: &statement)
+        }
+    }
 }
 
 extension SQLStore {
@@ -42,8 +57,8 @@ extension SQLStore {
         try await writes.submit { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
-                registration.profile, registration.expiresAt, registration.providerSession, registration.verified,
-                registration.claims)
+                registration.profile, registration.expiresAt, registration.providerSession, registration.claims,
+                VerifiedColumns(flags: registration.verified))
             guard let proof else { return [] }
             return try ReassignedNumber.endVerifications(
                 of: proof.number, nowOf: nil, registration.identity, at: proof.time, requestID: proof.requestID, in: db)

@@ -79,7 +79,7 @@ struct RegistrationPage {
 
     private var sent: String {
         let attributes = profile.present.map { attribute in
-            (Self.label(attribute), profile[attribute] ?? "", isVerified(attribute))
+            (attribute.label, profile[attribute] ?? "", registration.verified[attribute] ?? false)
         }
         let facts =
             attributes + claims.present.map { (Self.label($0), claims[$0].map(Self.text) ?? "", false) }
@@ -100,14 +100,6 @@ struct RegistrationPage {
             \(items.joined(separator: "\n"))
             </dl>
             """
-    }
-
-    private func isVerified(_ attribute: UserAttribute) -> Bool {
-        switch attribute {
-        case .email: registration.verified.email ?? false
-        case .phoneNumber: registration.verified.phoneNumber ?? false
-        case .username, .name, .givenName, .familyName, .postalCode: false
-        }
     }
 
     // The form.
@@ -138,10 +130,7 @@ struct RegistrationPage {
     /// The attributes that have a field: the parts of a name only if they are required or were sent.
     private var shown: [UserAttribute] {
         UserAttribute.allCases.filter { attribute in
-            switch attribute {
-            case .givenName, .familyName: isKnown(attribute) || required.contains(attribute)
-            case .username, .name, .email, .phoneNumber, .postalCode: true
-            }
+            ![.givenName, .familyName].contains(attribute) || isKnown(attribute) || required.contains(attribute)
         }
     }
 
@@ -161,8 +150,8 @@ struct RegistrationPage {
             + (problem == nil ? "" : " aria-invalid=\"true\" aria-describedby=\"\(name)-problem\"")
         let value = entries[attribute] ?? profile[attribute] ?? ""
         return """
-            <div><label for="\(name)">\(HTML.escaped(Self.label(attribute)))\(hint)</label>
-            <input id="\(name)" name="\(name)" value="\(HTML.escaped(value))" \(Self.kind(attribute))\(marks)>\
+            <div><label for="\(name)">\(HTML.escaped(attribute.label))\(hint)</label>
+            <input id="\(name)" name="\(name)" value="\(HTML.escaped(value))" \(attribute.input)\(marks)>\
             \(problem.map { "\n<p class=\"problem\" id=\"\(name)-problem\">\(HTML.escaped($0))</p>" } ?? "")</div>
             """
     }
@@ -170,38 +159,13 @@ struct RegistrationPage {
     private func problem(with attribute: UserAttribute) -> String? {
         guard case .refused(let error, let problems) = refusal else { return nil }
         if attribute == .email, error.code == SignInError.Code.emailDomainBlocked.rawValue { return error.userMessage }
-        return problems[attribute].map { "\(Self.label(attribute)) \($0)." }
-    }
-
-    /// Without `type="email"`: a browser's rules for addresses differ from this server's.
-    private static func kind(_ attribute: UserAttribute) -> String {
-        switch attribute {
-        case .username: "autocomplete=\"username\" spellcheck=\"false\""
-        case .name: "autocomplete=\"name\""
-        case .givenName: "autocomplete=\"given-name\""
-        case .familyName: "autocomplete=\"family-name\""
-        case .email: "autocomplete=\"email\" inputmode=\"email\" spellcheck=\"false\""
-        case .phoneNumber: "autocomplete=\"tel\" type=\"tel\""
-        case .postalCode: "autocomplete=\"postal-code\" spellcheck=\"false\""
-        }
+        return problems[attribute].map { "\(attribute.label) \($0)." }
     }
 
     // Texts.
 
     private static func problem(_ text: String) -> String {
         "<p class=\"problem\" role=\"alert\">\(HTML.escaped(text))</p>"
-    }
-
-    private static func label(_ attribute: UserAttribute) -> String {
-        switch attribute {
-        case .username: "Username"
-        case .name: "Name"
-        case .givenName: "Given name"
-        case .familyName: "Family name"
-        case .email: "Email"
-        case .phoneNumber: "Phone number"
-        case .postalCode: "Postal code"
-        }
     }
 
     private static func label(_ claim: ConsentedClaim) -> String {

@@ -29,20 +29,12 @@ package final class Provider: Sendable {
         self.kind = kind
     }
 
-    /// What only carriers have.
-    package struct Carriers: Sendable {
-        /// The page where users choose their carrier. Clients with an unknown network get its URL.
-        package var discoveryUI: EndpointURL?
-        /// The authorization endpoint that finds the user's carrier itself, and names it in the response (optimized
-        /// discovery). Nil if the carrier is found before the request.
-        package var authorizationURL: EndpointURL?
-
-        /// Without either, only clients that name the network sign in.
-        package init(discoveryUI: EndpointURL? = nil, authorizationURL: EndpointURL? = nil) {
-            self.discoveryUI = discoveryUI
-            self.authorizationURL = authorizationURL
-        }
-    }
+    /// What only carriers have; without either, only clients that name the network sign in.
+    ///
+    /// - `discoveryUI` is the page where users choose their carrier. Clients with an unknown network get its URL.
+    /// - `authorizationURL` is the authorization endpoint that finds the user's carrier itself, and names it in the
+    ///   response (optimized discovery). Without one, the carrier is found before the request.
+    package typealias Carriers = (discoveryUI: EndpointURL?, authorizationURL: EndpointURL?)
 }
 
 /// The name of a kind of provider in the API and in the configuration.

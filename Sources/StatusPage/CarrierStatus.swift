@@ -31,8 +31,6 @@ extension CarrierMetrics {
         var failed: UInt64 = 0
         var nanoseconds: UInt64 = 0
 
-        init() {}
-
         /// The mean time of a usable response; nil without one.
         var meanMilliseconds: Double? {
             answered > 0 ? (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100 : nil

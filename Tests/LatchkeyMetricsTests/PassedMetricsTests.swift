@@ -1,7 +1,8 @@
 import LatchkeyMetrics
 import MetricsTestKit
-import Observability
 import Testing
+
+@testable import Observability
 
 @Suite("Metrics for swift-metrics")
 struct PassedMetricsTests {
@@ -10,7 +11,11 @@ struct PassedMetricsTests {
     private static func reading(
         _ kind: MetricDescription.Kind, _ value: MetricPoint.Value, _ labels: [(name: String, value: String)] = []
     ) -> [MetricReading] {
-        [MetricReading(MetricDescription("latchkey_thing", kind, "A thing."), [MetricPoint(value, labels)])]
+        [
+            MetricReading(
+                description: MetricDescription("latchkey_thing", kind, "A thing."),
+                points: [MetricPoint(value: value, labels: labels)])
+        ]
     }
 
     @Test("A counter gets the differences, with its labels")

@@ -80,8 +80,9 @@ extension BackchannelAuthenticationRecord.VouchedUser {
             object: { json in
                 for attribute in profile.present { json.add(named: attribute.rawValue, profile[attribute] ?? "") }
             })
-        if let isVerified = verified.email { json.add("email_verified", isVerified) }
-        if let isVerified = verified.phoneNumber { json.add("phone_number_verified", isVerified) }
+        for attribute in verified.present {
+            json.add(named: attribute.rawValue + "_verified", json: verified[attribute] == true ? "true" : "false")
+        }
         json.add("claims", ifPresent: claims)
         json.add("ported_from", objects: portedFrom) { ported, json in
             ported.identity.write(to: &json)
@@ -95,11 +96,12 @@ extension BackchannelAuthenticationRecord.VouchedUser {
             let ported = json["ported_from"]?.array
         else { return nil }
         self.init(
-            identity: identity,
-            verified: VerifiedFlags(
-                email: json["email_verified"]?.bool, phoneNumber: json["phone_number_verified"]?.bool),
-            claims: json["claims"]?.string, portedFrom: ported.compactMap { $0.object.flatMap(PortedIdentity.init) })
+            identity: identity, claims: json["claims"]?.string,
+            portedFrom: ported.compactMap { $0.object.flatMap(PortedIdentity.init) })
         for attribute in UserAttribute.allCases { self.profile[attribute] = profile[attribute.rawValue]?.string }
+        for attribute in UserAttribute.verifiable {
+            verified[attribute] = json[attribute.rawValue + "_verified"]?.bool
+        }
         guard portedFrom.count == ported.count else { return nil }
     }
 }

@@ -351,16 +351,16 @@ struct Capsule {
             return .object(of: [("from", .integer(oldest)), ("to", .integer(now + rules.clockSkewSeconds))])
         case .notBefore: return .object(of: [("until", .integer(now + rules.clockSkewSeconds))])
         case .nonce: return expectation.nonce.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
-        case .acr: return expectation.acrValues.isEmpty ? nil : shape.words(expectation.acrValues)
+        case .acr: return expectation.demand.acrValues.isEmpty ? nil : shape.words(expectation.demand.acrValues)
         case .authTime:
-            guard expectation.maximumAuthenticationAge != nil || expectation.authenticatedSince != nil else {
+            guard expectation.demand.maximumAge != nil || expectation.demand.since != nil else {
                 return nil
             }
             return .object(of: [
-                ("max_age", expectation.maximumAuthenticationAge.map { .integer($0) }),
-                ("since", expectation.authenticatedSince.map { .integer($0.secondsSinceEpoch) }),
+                ("max_age", expectation.demand.maximumAge.map { .integer($0) }),
+                ("since", expectation.demand.since.map { .integer($0.secondsSinceEpoch) }),
             ])
-        case .context: return expectation.context.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
+        case .context: return expectation.demand.context.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
         default: return nil
         }
     }

@@ -74,11 +74,11 @@ struct CapsuleToken {
         }
         let since = results["auth_time"]?["expected"]?.object
         var expectation = IDTokenExpectation(
-            clientID: clientID, nonce: try standIns.text(results["nonce"]?["expected"]),
-            acrValues: (results["acr"]?["expected"]?.array ?? []).compactMap(\.string),
-            maximumAuthenticationAge: since?["max_age"]?.integer.map { max(0, $0) },
-            context: try standIns.text(results["context"]?["expected"]))
-        expectation.authenticatedSince = since?["since"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
+            clientID: clientID, nonce: try standIns.text(results["nonce"]?["expected"]))
+        expectation.demand.acrValues = (results["acr"]?["expected"]?.array ?? []).compactMap(\.string)
+        expectation.demand.maximumAge = since?["max_age"]?.integer.map { max(0, $0) }
+        expectation.demand.context = try standIns.text(results["context"]?["expected"])
+        expectation.demand.since = since?["since"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         let flow = capsule.content["request"]?.object?["flow"]?.string
         expectation.nonceMayBeMissing = flow == FailedOperation.Flow.backchannelAuthentication.rawValue
         let moment = capsule.content["checks"]?.object?["at"]?.integer

@@ -152,14 +152,14 @@ struct KitTarget: Sendable {
         var configuration = settings.configuration
         configuration.database = .init()
         configuration.database.url = DatabaseURL(path: database)
-        configuration.http = .init()
+        configuration.http = Configuration().http
         configuration.http.hosts = ["127.0.0.1"]
         configuration.http.port = 0
         configuration.http.loops = 1
         configuration.tls = .init()
         configuration.publicURL = EndpointURL(publicURL, policy: .allowLoopbackHTTP)
         configuration.apiKeys = [.plain(apiKey)]
-        configuration.metrics = .init()
+        configuration.metrics = Configuration().metrics
         configuration.log.level = .off
         configuration.filesDirectory = nil
         configuration.hasConsole = false

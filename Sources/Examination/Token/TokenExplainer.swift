@@ -228,9 +228,9 @@ struct TokenExplainer {
         var expectation = IDTokenExpectation(clientID: client.id)
         expectation.signingAlgorithms = client.signingAlgorithms
         expectation.nonce = question.nonce
-        expectation.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []
-        expectation.context = question.context
-        expectation.maximumAuthenticationAge = question.maxAge
+        expectation.demand.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []
+        expectation.demand.context = question.context
+        expectation.demand.maximumAge = question.maxAge
         expectation.accessToken = accessToken
         return expectation
     }

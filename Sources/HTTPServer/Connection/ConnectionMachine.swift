@@ -88,11 +88,6 @@ package struct ConnectionMachine {
         /// The response to everything else.
         let refusal: RequestError
         let probePaths: Set<String>
-
-        package init(refusal: RequestError, probePaths: Set<String>) {
-            self.refusal = refusal
-            self.probePaths = probePaths
-        }
     }
 
     package init(

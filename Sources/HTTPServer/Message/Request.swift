@@ -7,17 +7,11 @@ public struct Request: Sendable {
     /// The content after chunked decoding; empty if there is none.
     public let body: [UInt8]
     /// The connection's other end.
-    private let client: ConnectedClient
+    let client: ConnectedClient
     /// The `{name}` parts of the route's pattern.
     public internal(set) var parameters = PathParameters()
     /// The request's id in the log; empty until the handler sets it.
     public var id = ""
-
-    init(head: RequestHead, body: [UInt8], client: ConnectedClient) {
-        self.head = head
-        self.body = body
-        self.client = client
-    }
 
     /// The address at the other end of the connection.
     public var peer: SocketAddress { client.address }

@@ -36,11 +36,7 @@ extension User {
     private func response(_ claims: ClientClaims?) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
-            json.add("username", orNull: profile[.username])
-            json.add("name", orNull: profile[.name])
-            json.add("email", orNull: profile[.email])
-            json.add("postal_code", orNull: profile[.postalCode])
-            json.add("phone_number", orNull: profile[.phoneNumber])
+            for (name, attribute) in Self.shownAttributes { json.add(name, orNull: profile[attribute]) }
             json.add("zenkey_sub", publicID)
             json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
@@ -76,10 +72,8 @@ extension User {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
-            if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
-                json.add("name", object: profile.writeName)
-            }
-            for (name, attribute) in Self.androidAttributes {
+            profile.writeName(to: &json)
+            for (name, attribute) in Self.shownAttributes.dropFirst(2) {
                 if let text = profile[attribute] { json.add(name, object: { $0.add("value", text) }) }
             }
             if let claims {
@@ -93,16 +87,22 @@ extension User {
         }
     }
 
-    private static let androidAttributes: [(StaticString, UserAttribute)] = [
-        ("email", .email), ("postal_code", .postalCode), ("phone_number", .phoneNumber),
+    /// In the order of the response.
+    private static let shownAttributes: [(StaticString, UserAttribute)] = [
+        ("username", .username), ("name", .name), ("email", .email), ("postal_code", .postalCode),
+        ("phone_number", .phoneNumber),
     ]
 }
 
 extension Profile {
+    /// Writes an object with the parts of the name that are known; nothing if none is.
     func writeName(to json: inout JSONObjectWriter) {
-        json.add("value", ifPresent: self[.name])
-        json.add("given_name", ifPresent: self[.givenName])
-        json.add("family_name", ifPresent: self[.familyName])
+        guard self[.name] != nil || self[.givenName] != nil || self[.familyName] != nil else { return }
+        json.add("name") { json in
+            json.add("value", ifPresent: self[.name])
+            json.add("given_name", ifPresent: self[.givenName])
+            json.add("family_name", ifPresent: self[.familyName])
+        }
     }
 }
 

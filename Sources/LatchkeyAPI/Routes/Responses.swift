@@ -221,9 +221,7 @@ extension RegistrationOffer {
     /// The provider's attributes in the form of its userinfo response. `sub`, which the apps read, is the handle.
     private func writeAttributes(to json: inout JSONObjectWriter) {
         json.add("sub", handle.exposed)
-        if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
-            json.add("name", object: profile.writeName)
-        }
+        profile.writeName(to: &json)
         if let email = profile[.email] { json.add("email", object: { $0.add("value", email) }) }
         if let phone = profile[.phoneNumber] { json.add("phone", object: { $0.add("value", phone) }) }
         if let code = profile[.postalCode] { json.add("postal_code", object: { $0.add("value", code) }) }

@@ -131,9 +131,6 @@ public struct Configuration: Sendable {
             /// So many, also for addresses of this machine.
             case atMost(Int)
         }
-
-        /// The defaults.
-        public init() {}
     }
 
     /// Where and how to store.
@@ -169,9 +166,6 @@ public struct Configuration: Sendable {
         public var additionalAuthorities: String?
         /// The URL of a proxy; secret, because it may hold a password.
         public var proxy: Secret?
-
-        /// The defaults.
-        public init() {}
     }
 
     /// Where metrics are served, and to which addresses.
@@ -182,9 +176,6 @@ public struct Configuration: Sendable {
         public var port: UInt16?
         /// The addresses that may read the metrics where they are served with the API.
         public var allowedAddresses = IPAddressRange.loopback
-
-        /// The defaults.
-        public init() {}
     }
 
     /// What is logged, and in which format.
@@ -193,8 +184,5 @@ public struct Configuration: Sendable {
         public var level = LogLevel.info
         /// How a line is written.
         public var format = LogFormat.text
-
-        /// The defaults.
-        public init() {}
     }
 }

@@ -12,8 +12,6 @@ struct ReadingContext: Sendable {
     /// `zenkey.clients` so far: the environment may add secrets to the file's clients.
     var clients: [ClientDraft] = []
 
-    init(files: FileReader) { self.files = files }
-
     mutating func refuse(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
         problems.add(key, origin, reason, remedy)
     }

@@ -52,24 +52,14 @@ public struct MetricPoint: Sendable {
         case durations(buckets: [UInt64], bounds: [UInt64], sum: UInt64)
     }
 
-    package let labels: [(name: String, value: String)]
     package let value: Value
-
-    package init(_ value: Value, _ labels: [(name: String, value: String)] = []) {
-        self.labels = labels
-        self.value = value
-    }
+    package let labels: [(name: String, value: String)]
 }
 
 package struct MetricReading: Sendable {
     package let description: MetricDescription
     /// Empty if nothing was counted.
     package let points: [MetricPoint]
-
-    package init(_ description: MetricDescription, _ points: [MetricPoint]) {
-        self.description = description
-        self.points = points
-    }
 }
 
 /// A metric that is sampled when the metrics are read, such as open connections.
@@ -99,7 +89,8 @@ package struct SampledMetric: Metric {
             description,
             points: {
                 read().map { sample in
-                    MetricPoint(.number(sample.value), zip(description.labels, sample.labels).map { ($0.name, $1) })
+                    let labels = zip(description.labels, sample.labels).map { (name: $0.name, value: $1) }
+                    return MetricPoint(value: .number(sample.value), labels: labels)
                 }
             })
     }

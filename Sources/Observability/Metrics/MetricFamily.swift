@@ -44,7 +44,9 @@ package struct MetricFamily: Sendable {
 
     /// The points of the combinations that have a value.
     func points(_ value: (Int) -> MetricPoint.Value?) -> [MetricPoint] {
-        (0..<size).compactMap { number in value(number).map { MetricPoint($0, rowValues + labels(of: number)) } }
+        (0..<size).compactMap { number in
+            value(number).map { MetricPoint(value: $0, labels: rowValues + labels(of: number)) }
+        }
     }
 
     private func labels(of number: Int) -> [(name: String, value: String)] {

@@ -26,7 +26,7 @@ package final class MetricsRegistry: Sendable {
 
     /// The current values of the metrics that have any, sorted by name.
     package func readings() -> [MetricReading] {
-        sorted.map { MetricReading($0.description, $0.points) }.filter { !$0.points.isEmpty }
+        sorted.map { MetricReading(description: $0.description, points: $0.points) }.filter { !$0.points.isEmpty }
     }
 
     private var sorted: [any Metric] {

@@ -9,18 +9,12 @@ public struct ServerInitiatedAuthorizationRequest: Sendable {
     public var redirectURI: String
     /// The user's phone number, or the carrier's subject of the user.
     public var loginHint: Secret
-    /// The requested scopes.
-    public var scopes: [String]
+    /// What is asked of the carrier.
+    public var demand: AuthenticationDemand
     /// Comes back with the notification.
     public var state: Secret
     /// Comes back in the ID token.
     public var nonce: Secret
-    /// The requested authentication contexts.
-    public var acrValues: [String] = []
-    /// The text the user is asked to approve.
-    public var context: String?
-    /// Whether to ask the user again, such as `login`.
-    public var prompt: [Prompt] = []
     /// How the carrier's pages look: `dark` or `light`.
     public var options: String?
     /// Names the sign-in in the carrier's logs.
@@ -32,13 +26,13 @@ public struct ServerInitiatedAuthorizationRequest: Sendable {
 
     /// A request without optional parameters.
     public init(
-        clientID: ClientID, redirectURI: String, loginHint: Secret, scopes: [String], state: Secret, nonce: Secret,
-        correlationID: CorrelationID, notificationEndpoint: EndpointURL, notificationToken: Secret
+        clientID: ClientID, redirectURI: String, loginHint: Secret, demand: AuthenticationDemand, state: Secret,
+        nonce: Secret, correlationID: CorrelationID, notificationEndpoint: EndpointURL, notificationToken: Secret
     ) {
         self.clientID = clientID
         self.redirectURI = redirectURI
         self.loginHint = loginHint
-        self.scopes = scopes
+        self.demand = demand
         self.state = state
         self.nonce = nonce
         self.correlationID = correlationID
@@ -57,13 +51,13 @@ public struct ServerInitiatedAuthorizationRequest: Sendable {
             json.add("client_id", clientID.text)
             json.add("response_type", Self.responseType)
             json.add("redirect_uri", redirectURI)
-            json.add("scope", scopes.joined(separator: " "))
+            json.add("scope", demand.scopes.joined(separator: " "))
             json.add("login_hint", loginHint.exposed)
             json.add("state", state.exposed)
             json.add("nonce", nonce.exposed)
-            json.add("acr_values", ifPresent: acrValues.spaceSeparated)
-            json.add("context", ifPresent: context)
-            json.add("prompt", ifPresent: prompt.map(\.rawValue).spaceSeparated)
+            json.add("acr_values", ifPresent: demand.acrValues.spaceSeparated)
+            json.add("context", ifPresent: demand.context)
+            json.add("prompt", ifPresent: demand.prompt.map(\.rawValue).spaceSeparated)
             json.add("options", ifPresent: options)
             json.add("correlation_id", correlationID.text)
             json.add("client_notification_endpoint", notificationEndpoint.text)
@@ -78,7 +72,7 @@ public struct ServerInitiatedAuthorizationRequest: Sendable {
         var json = JSONObjectWriter(capacity: 2048)
         json.add("client_id", clientID.text)
         json.add("response_type", Self.responseType)
-        json.add("scope", scopes.joined(separator: " "))
+        json.add("scope", demand.scopes.joined(separator: " "))
         json.add("correlation_id", correlationID.text)
         json.add("request", requestObject.exposed)
         return OutboundRequest(

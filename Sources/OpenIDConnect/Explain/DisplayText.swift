@@ -86,10 +86,10 @@ extension ClaimValidationContext {
 
     var foundAuthTime: String {
         var found = foundTime("auth_time")
-        if let since = expectation.authenticatedSince {
+        if let since = expectation.demand.since {
             found += "; the user had to authenticate again, after \(since.secondsSinceEpoch)"
         }
-        guard let maximum = expectation.maximumAuthenticationAge else {
+        guard let maximum = expectation.demand.maximumAge else {
             return "\(found); no maximum age was requested"
         }
         return "\(found); at most \(maximum) s ago, and \(rules.clockSkewSeconds) s of clock skew, are allowed"
@@ -103,8 +103,8 @@ extension ClaimValidationContext {
 
     var foundACR: String {
         let found = "acr is \(DisplayText.value(claims["acr"]))"
-        guard !expectation.acrValues.isEmpty else { return "\(found); none was requested" }
-        return "\(found); requested: \(DisplayText.line(expectation.acrValues.joined(separator: " ")))"
+        guard !expectation.demand.acrValues.isEmpty else { return "\(found); none was requested" }
+        return "\(found); requested: \(DisplayText.line(expectation.demand.acrValues.joined(separator: " ")))"
     }
 
     var foundAccessTokenHash: String {
@@ -114,7 +114,7 @@ extension ClaimValidationContext {
 
     var foundContext: String {
         let found = "context is \(DisplayText.shape(claims["context"]))"
-        guard let expected = expectation.context else { return "\(found); none was requested" }
+        guard let expected = expectation.demand.context else { return "\(found); none was requested" }
         return "\(found); the expected one is \(expected.utf8.count)"
     }
 }

@@ -18,11 +18,12 @@ extension ClaimValidationContext {
             .requestID, { $0.hasRequestID },
             hasExpectedValue: { $0.requestID == nil || $0.expectation.requestID != nil },
             found: { "auth_req_id is \(DisplayText.shape($0.requestID))" }),
-        .init(.acr, { $0.hasACR }, hasExpectedValue: { !$0.expectation.acrValues.isEmpty }, found: { $0.foundACR }),
+        .init(
+            .acr, { $0.hasACR }, hasExpectedValue: { !$0.expectation.demand.acrValues.isEmpty }, found: { $0.foundACR }),
         .init(
             .authTime, { $0.hasAuthTime },
             hasExpectedValue: {
-                $0.expectation.maximumAuthenticationAge != nil || $0.expectation.authenticatedSince != nil
+                $0.expectation.demand.maximumAge != nil || $0.expectation.demand.since != nil
             },
             found: { $0.foundAuthTime }),
         .init(
@@ -30,7 +31,8 @@ extension ClaimValidationContext {
             hasExpectedValue: { $0.claims["at_hash"] == nil || $0.expectation.accessToken != nil },
             found: { $0.foundAccessTokenHash }),
         .init(
-            .context, { $0.hasContext }, hasExpectedValue: { $0.expectation.context != nil }, found: { $0.foundContext }
+            .context, { $0.hasContext }, hasExpectedValue: { $0.expectation.demand.context != nil },
+            found: { $0.foundContext }
         ),
     ]
 
@@ -129,20 +131,20 @@ struct ClaimValidationContext: IssuedClaims {
     }
 
     var hasACR: Bool {
-        guard !expectation.acrValues.isEmpty else { return true }
+        guard !expectation.demand.acrValues.isEmpty else { return true }
         guard let acr = claims["acr"]?.string else { return false }
-        return expectation.acrValues.contains(where: acr.hasSameBytes(as:))
+        return expectation.demand.acrValues.contains(where: acr.hasSameBytes(as:))
     }
 
     /// If a maximum age was requested, `auth_time` is required (OpenID Connect Core section 2). After `prompt=login` it
     /// may be absent, and must not be before the request.
     var hasAuthTime: Bool {
         guard authTime != nil || claims["auth_time"] == nil else { return false }
-        if let since = expectation.authenticatedSince, let authTime {
+        if let since = expectation.demand.since, let authTime {
             guard authTime >= since.advanced(bySeconds: -rules.clockSkewSeconds), !isInFuture(authTime)
             else { return false }
         }
-        guard let maximumAge = expectation.maximumAuthenticationAge else { return true }
+        guard let maximumAge = expectation.demand.maximumAge else { return true }
         let (age, overflow) = maximumAge.addingReportingOverflow(rules.clockSkewSeconds)
         guard let authTime, !overflow, !isInFuture(authTime) else { return false }
         return authTime >= now.advanced(bySeconds: -age)
@@ -160,7 +162,7 @@ struct ClaimValidationContext: IssuedClaims {
     }
 
     var hasContext: Bool {
-        guard let expected = expectation.context else { return true }
+        guard let expected = expectation.demand.context else { return true }
         return claims["context"]?.string?.hasSameBytes(as: expected) == true
     }
 }

@@ -76,14 +76,10 @@ public struct IDTokenExpectation: Sendable {
     /// The provider's id of the request, which a token that came with a notification may repeat (CIBA Core section
     /// 10.3.1).
     public var requestID: Secret?
-    /// The requested authentication contexts, one of which the token must have; empty if none was requested.
-    public var acrValues: [String]
-    /// How long ago the user may have authenticated, in seconds (`max_age`); nil if it was not limited.
-    public var maximumAuthenticationAge: Int64?
-    /// The time before which the user must not have authenticated, if the token says when; nil for any time.
-    public var authenticatedSince: Timestamp?
-    /// The text the user was asked to approve; nil if there was none.
-    public var context: String?
+    /// What was asked of the provider. The token must have one of the authentication contexts, the text that the user
+    /// was asked to approve, and a time of authentication that is as recent as demanded. ``AuthenticationDemand/since``
+    /// counts only if the token says when the user authenticated.
+    public var demand: AuthenticationDemand
     /// The access token that came with the ID token, for `at_hash`.
     public var accessToken: Secret?
     /// The ID token of the sign-in, if this one came with a refresh (OpenID Connect Core section 12.2).
@@ -93,14 +89,12 @@ public struct IDTokenExpectation: Sendable {
 
     /// An expectation of the client and of what was requested.
     public init(
-        clientID: ClientID, nonce: String? = nil, acrValues: [String] = [], maximumAuthenticationAge: Int64? = nil,
-        context: String? = nil, accessToken: Secret? = nil
+        clientID: ClientID, nonce: String? = nil, demand: AuthenticationDemand = AuthenticationDemand(),
+        accessToken: Secret? = nil
     ) {
         self.clientID = clientID
         self.nonce = nonce
-        self.acrValues = acrValues
-        self.maximumAuthenticationAge = maximumAuthenticationAge
-        self.context = context
+        self.demand = demand
         self.accessToken = accessToken
     }
 }

@@ -7,8 +7,8 @@ public struct AuthorizationRequest: Sendable {
     public var clientID: ClientID
     /// Where the provider sends the browser back to.
     public var redirectURI: String
-    /// The requested scopes.
-    public var scopes: [String]
+    /// What is asked of the provider.
+    public var demand: AuthenticationDemand
     /// Comes back with the response, and binds it to the browser (RFC 6749 section 10.12).
     public var state: Secret
     /// Comes back in the ID token; nil for a provider without ID tokens.
@@ -19,16 +19,6 @@ public struct AuthorizationRequest: Sendable {
     public var correlationID: CorrelationID?
     /// The carrier's token for the user, from the discovery of a secondary device.
     public var loginHintToken: String?
-    /// Which user to ask.
-    public var loginHint: String?
-    /// The requested authentication contexts.
-    public var acrValues: [String] = []
-    /// The text the user is asked to approve.
-    public var context: String?
-    /// What to show the user.
-    public var prompt: [Prompt] = []
-    /// How long ago the user may have authenticated, in seconds (`max_age`); nil for any time.
-    public var maximumAuthenticationAge: Int64?
     /// How the response comes back. A request for ``AuthorizationResponseMode/query``, the default, does not name it.
     public var responseMode = AuthorizationResponseMode.query
     /// The key that the code is bound to: its thumbprint is `dpop_jkt` (RFC 9449 section 10); nil for none.
@@ -39,12 +29,12 @@ public struct AuthorizationRequest: Sendable {
 
     /// A request without optional parameters.
     public init(
-        clientID: ClientID, redirectURI: String, scopes: [String], state: Secret, nonce: Secret?, codeChallenge: String,
-        correlationID: CorrelationID? = nil
+        clientID: ClientID, redirectURI: String, demand: AuthenticationDemand, state: Secret, nonce: Secret?,
+        codeChallenge: String, correlationID: CorrelationID? = nil
     ) {
         self.clientID = clientID
         self.redirectURI = redirectURI
-        self.scopes = scopes
+        self.demand = demand
         self.state = state
         self.nonce = nonce
         self.codeChallenge = codeChallenge
@@ -60,7 +50,7 @@ public struct AuthorizationRequest: Sendable {
     func url(at endpoint: EndpointURL, signedAs requestObject: Secret) -> EndpointURL {
         var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
         if repeatsRedirectURI { items.append(("redirect_uri", redirectURI)) }
-        if let scope = scopes.spaceSeparated { items.append(("scope", scope)) }
+        if let scope = demand.scopes.spaceSeparated { items.append(("scope", scope)) }
         return endpoint.appending(query: items + [("request", requestObject.exposed)])
     }
 
@@ -80,10 +70,11 @@ public struct AuthorizationRequest: Sendable {
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
         ]
         for (name, value) in [
-            ("scope", scopes.spaceSeparated), ("nonce", nonce?.exposed), ("correlation_id", correlationID?.text),
-            ("acr_values", acrValues.spaceSeparated), ("login_hint_token", loginHintToken), ("login_hint", loginHint),
-            ("context", context), ("prompt", prompt.map(\.rawValue).spaceSeparated),
-            ("max_age", maximumAuthenticationAge.map(String.init)),
+            ("scope", demand.scopes.spaceSeparated), ("nonce", nonce?.exposed), ("correlation_id", correlationID?.text),
+            ("acr_values", demand.acrValues.spaceSeparated), ("login_hint_token", loginHintToken),
+            ("login_hint", demand.loginHint), ("context", demand.context),
+            ("prompt", demand.prompt.map(\.rawValue).spaceSeparated),
+            ("max_age", demand.maximumAge.map(String.init)),
             ("response_mode", responseMode == .query ? nil : responseMode.rawValue),
             ("dpop_jkt", dpopKey?.thumbprint),
         ] {

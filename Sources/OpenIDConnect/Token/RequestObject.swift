@@ -35,7 +35,7 @@ enum RequestObject {
             claims.add("nbf", now.secondsSinceEpoch)
             for item in request.items where item.name != "max_age" { claims.add(named: item.name, item.value) }
             // Numbers are JSON numbers (RFC 9101 section 4).
-            if let age = request.maximumAuthenticationAge { claims.add("max_age", age) }
+            if let age = request.demand.maximumAge { claims.add("max_age", age) }
         }
     }
 }

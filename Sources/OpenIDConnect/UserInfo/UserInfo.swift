@@ -7,10 +7,8 @@ public import Primitives
 public struct UserInfo: Sendable, Hashable, Redacted {
     /// The attributes that a user's profile has, too.
     public var attributes = UserAttributes<String>()
-    /// Whether the provider verified the e-mail address, if it says so.
-    public var emailVerified: Bool?
-    /// Whether the provider verified the phone number, if it says so.
-    public var phoneNumberVerified: Bool?
+    /// Whether the provider verified an attribute, if it says so.
+    public var verified = UserAttributes<Bool>()
     /// Further claims that the user consented to share.
     public var claims = ConsentedClaims()
 
@@ -40,8 +38,9 @@ public struct UserInfo: Sendable, Hashable, Redacted {
                 attributes[attribute] = Self.text(claims[attribute.rawValue]) ?? Self.nested(attribute, in: claims)
             }
         }
-        emailVerified = Self.verified(.email, attributes, in: claims, renamed)
-        phoneNumberVerified = Self.verified(.phoneNumber, attributes, in: claims, renamed)
+        for attribute in UserAttribute.verifiable {
+            verified[attribute] = Self.verified(attribute, attributes, in: claims, renamed)
+        }
         for claim in ConsentedClaim.allCases where claims[claim.rawValue] != nil {
             self.claims[claim] = Self.value(of: claim, in: claims)
         }
@@ -84,7 +83,7 @@ public struct UserInfo: Sendable, Hashable, Redacted {
         case .givenName, .familyName: text(claims["name"]?.object?[attribute.rawValue])
         case .phoneNumber: text(claims["phone"])
         case .postalCode: text(address(claims)?[attribute.rawValue])
-        case .username, .name, .email: nil
+        default: nil
         }
     }
 

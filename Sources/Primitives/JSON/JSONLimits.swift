@@ -38,9 +38,4 @@ public struct JSONSyntaxError: Error, Sendable, Hashable {
     public let code: Code
     /// In bytes from the start of the text.
     public let offset: Int
-
-    init(_ code: Code, offset: Int) {
-        self.code = code
-        self.offset = offset
-    }
 }

@@ -59,7 +59,7 @@ extension JSONParser {
         let text = UnsafeBufferPointer(rebasing: bytes[start..<position])
         guard text.count <= Self.longestNumber, let value = Double(String(decoding: text, as: UTF8.self)),
             value.isFinite
-        else { throw JSONSyntaxError(.invalidNumber, offset: start) }
+        else { throw JSONSyntaxError(code: .invalidNumber, offset: start) }
         return .number(value)
     }
 

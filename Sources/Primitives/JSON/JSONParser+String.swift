@@ -14,9 +14,9 @@ extension JSONParser {
 
     private func text(_ bytes: some Collection<UInt8>, from start: Int) throws(JSONSyntaxError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw JSONSyntaxError(.invalidUTF8, offset: start)
+            throw JSONSyntaxError(code: .invalidUTF8, offset: start)
         }
-        guard text.isStreamSafe else { throw JSONSyntaxError(.tooManyMarks, offset: start) }
+        guard text.isStreamSafe else { throw JSONSyntaxError(code: .tooManyMarks, offset: start) }
         return text
     }
 
@@ -97,12 +97,12 @@ extension JSONParser {
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard first < 0xDC00, position + 1 < count, bytes[position] == UInt8(ascii: "\\"),
             bytes[position + 1] == UInt8(ascii: "u")
-        else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
+        else { throw JSONSyntaxError(code: .loneSurrogate, offset: start) }
         position += 2
         let second = try parseFourDigits()
         guard (0xDC00...0xDFFF).contains(second),
             let scalar = Unicode.Scalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
-        else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
+        else { throw JSONSyntaxError(code: .loneSurrogate, offset: start) }
         return scalar
     }
 

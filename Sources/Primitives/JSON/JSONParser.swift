@@ -16,7 +16,7 @@ struct JSONParser {
 
     var count: Int { bytes.count }
 
-    func error(_ code: JSONSyntaxError.Code) -> JSONSyntaxError { JSONSyntaxError(code, offset: position) }
+    func error(_ code: JSONSyntaxError.Code) -> JSONSyntaxError { JSONSyntaxError(code: code, offset: position) }
 
     mutating func parseText() throws(JSONSyntaxError) -> JSONValue {
         let value = try parseValue()
@@ -55,7 +55,7 @@ struct JSONParser {
             let name = try parseString()
             let mark = JSONObject.Mark(name)
             guard names.insert(name, mark, after: members) else {
-                throw JSONSyntaxError(.duplicateMember, offset: start)
+                throw JSONSyntaxError(code: .duplicateMember, offset: start)
             }
             try expect(UInt8(ascii: ":"))
             members.append(.init(name: name, value: try parseValue(), mark))

@@ -29,7 +29,7 @@ public enum JSONValue: Sendable, Hashable {
 
     /// As ``init(parsing:limits:)-([UInt8],_)``, for bytes in a larger buffer.
     public init(parsing bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
-        guard bytes.count <= limits.bytes else { throw JSONSyntaxError(.tooLarge, offset: limits.bytes) }
+        guard bytes.count <= limits.bytes else { throw JSONSyntaxError(code: .tooLarge, offset: limits.bytes) }
         var parser = JSONParser(bytes: bytes, limits: limits)
         self = try parser.parseText()
     }

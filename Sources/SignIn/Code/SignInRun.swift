@@ -176,10 +176,8 @@ extension UserVerification {
     /// - Parameter maximumAge: As for ``SignInRun/validate(_:from:maximumAge:)``.
     package func expectation(nonce: Secret?, accessToken: Secret?, maximumAge: Int64? = nil) -> IDTokenExpectation {
         var expectation = IDTokenExpectation(
-            clientID: client.id, nonce: nonce?.exposed, acrValues: demand.acrValues,
-            maximumAuthenticationAge: maximumAge ?? demand.maximumAge, context: demand.context, accessToken: accessToken
-        )
-        expectation.authenticatedSince = demand.since
+            clientID: client.id, nonce: nonce?.exposed, demand: demand, accessToken: accessToken)
+        if let maximumAge { expectation.demand.maximumAge = maximumAge }
         expectation.signingAlgorithms = client.signingAlgorithms
         return expectation
     }
@@ -305,33 +303,6 @@ package final class SignInRequest: Sendable {
         (self.correlationID, self.sentNames, self.isRedirectFlow) = (correlationID, sentNames, isRedirectFlow)
         (self.caller, self.device, self.registrationChallenge) = (caller, device, registrationChallenge)
     }
-}
-
-/// What a sign-in asks of the provider: for which claims, and how the user shall be authenticated (OpenID Connect Core
-/// section 3.1.2.1).
-package struct AuthenticationDemand: Sendable, Hashable {
-    /// The longest `max_age`, in seconds: one year.
-    package static let longestMaximumAge: Int64 = 31_536_000
-
-    /// The scopes asked for.
-    package var scopes: [String] = []
-    /// The authentication contexts asked for. Any of them will do.
-    package var acrValues: [String] = []
-    /// The text that the user is asked to approve.
-    package var context: String?
-    package var prompt: [Prompt] = []
-    /// Whom the provider may expect to sign in.
-    package var loginHint: String?
-    /// How long ago the user may have authenticated, in seconds (`max_age`), up to ``longestMaximumAge``; nil if it is
-    /// not limited.
-    package var maximumAge: Int64?
-    /// The time before which the user must not have authenticated: the start of a sign-in with `prompt=login`.
-    package var since: Timestamp?
-
-    package init() {}
-
-    /// Whether only an ID token can confirm it.
-    package var needsIDToken: Bool { !acrValues.isEmpty || context != nil || maximumAge != nil }
 }
 
 /// The form that is stored with a sign-in under way, and the form that the observer of failures gets.

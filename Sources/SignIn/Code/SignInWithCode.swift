@@ -312,11 +312,6 @@ package final class VerifiedSignIn: Sendable {
     }
 }
 
-extension UserInfo {
-    /// Which of the attributes the provider verified.
-    package var verified: VerifiedFlags { VerifiedFlags(email: emailVerified, phoneNumber: phoneNumberVerified) }
-}
-
 /// The outcome of a sign-in that was not refused.
 package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)

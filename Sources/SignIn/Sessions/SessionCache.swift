@@ -211,7 +211,7 @@ final class LastSeenTracker: Sendable {
             if let last = state.times[session.id], last.advanced(bySeconds: Self.precision) > now { return }
             guard state.unwritten.count < capacity else { return }
             state.times.put(now, for: session.id)
-            state.unwritten.append(SessionLastSeen(sessionID: session.id, userID: session.userID, time: now))
+            state.unwritten.append((session.id, session.userID, now))
         }
     }
 

@@ -76,6 +76,8 @@ extension Identity: SQLValue {
 extension UserAttribute {
     /// The columns of a profile, in the order in which every table has them.
     package static let columns = allCases.map(\.rawValue)
+    /// How many ``columns`` there are.
+    package static let columnCount = CInt(columns.count)
 }
 
 /// The columns of a profile: ``UserAttribute/columns``.
@@ -83,15 +85,6 @@ extension UserAttributes<String>: SQLValue {
     /// Binds them in the order of the columns.
     public func bind(to statement: inout CachedStatement) {
         for attribute in UserAttribute.allCases { self[attribute].bind(to: &statement) }
-    }
-}
-
-/// Two columns: ``VerifiedFlags/columns``.
-extension VerifiedFlags: SQLValue {
-    package static let columns = ["email_verified", "phone_number_verified"]
-
-    package func bind(to statement: inout CachedStatement) {
-        statement.bind(email.map { $0 ? Int64(1) : 0 }, phoneNumber.map { $0 ? Int64(1) : 0 })
     }
 }
 
@@ -138,12 +131,6 @@ extension CachedStatement {
     /// The identity in two columns, the first of which is `first`.
     package func identity(from first: CInt) throws -> Identity {
         Identity(issuer: try text(first), subject: try text(first + 1))
-    }
-
-    /// The flags in the ``VerifiedFlags/columns``, the first of which is `first`.
-    package func verifiedFlags(from first: CInt) -> VerifiedFlags {
-        VerifiedFlags(
-            email: optionalNumber(first).map { $0 != 0 }, phoneNumber: optionalNumber(first + 1).map { $0 != 0 })
     }
 
     /// The values in the ``ProviderAssertions/columns``, the first of which is `first`.

@@ -24,31 +24,18 @@ package struct AttributeOrigins: Sendable, Hashable {
     /// Nil if it is not known, or the attribute has no value.
     package subscript(attribute: UserAttribute) -> Origin? {
         get {
-            let bit = Self.bit(of: attribute)
+            let bit: Int64 = 1 << attribute.index
             if bits & bit != 0 { return .provider }
             return bits & bit << 8 != 0 ? .user : nil
         }
         set {
-            let bit = Self.bit(of: attribute)
+            let bit: Int64 = 1 << attribute.index
             bits &= ~(bit | bit << 8)
             switch newValue {
             case .provider: bits |= bit
             case .user: bits |= bit << 8
             case nil: break
             }
-        }
-    }
-
-    // The numbers are stored: they never change.
-    private static func bit(of attribute: UserAttribute) -> Int64 {
-        switch attribute {
-        case .username: 1
-        case .name: 2
-        case .givenName: 4
-        case .familyName: 8
-        case .email: 16
-        case .phoneNumber: 32
-        case .postalCode: 64
         }
     }
 }

@@ -51,12 +51,4 @@ package final class ProviderAssertions: Sendable, Hashable {
 
 /// Whether a provider says that it verified the e-mail address and the phone number that it tells; nil if it does not
 /// say (`email_verified`, `phone_number_verified`: OpenID Connect Core section 5.1).
-package struct VerifiedFlags: Sendable, Hashable {
-    package var email: Bool?
-    package var phoneNumber: Bool?
-
-    package init(email: Bool? = nil, phoneNumber: Bool? = nil) {
-        self.email = email
-        self.phoneNumber = phoneNumber
-    }
-}
+package typealias VerifiedFlags = UserAttributes<Bool>

@@ -100,29 +100,27 @@ package struct TrackedUser: Sendable, Hashable {
     /// Another value is not verified.
     private mutating func replace(_ attribute: UserAttribute, by value: String?) {
         user.profile[attribute] = value
-        switch attribute {
-        case .email: verify(email: nil, phoneNumber: user.assertions?.phoneNumber)
-        case .phoneNumber: verify(email: user.assertions?.email, phoneNumber: nil)
-        case .username, .name, .givenName, .familyName, .postalCode: break
-        }
+        verify(
+            email: attribute == .email ? nil : user.assertions?.email,
+            phoneNumber: attribute == .phoneNumber ? nil : user.assertions?.phoneNumber)
     }
 
     private mutating func vouch(_ asserted: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp) {
-        func verification(_ attribute: UserAttribute, _ present: Verification?, _ flag: Bool?) -> Verification? {
+        func verification(_ attribute: UserAttribute, _ present: Verification?) -> Verification? {
             guard let value = asserted[attribute] else { return present }
             guard let stored = user.profile[attribute], stored.hasSameBytes(as: value) else {
                 // The provider knows another value now.
                 return present?.issuer == issuer ? nil : present
             }
-            return switch flag {
+            return switch flags[attribute] {
             case true?: present ?? Verification(at: now, by: issuer)
             case false?: present?.issuer == issuer ? nil : present
             case nil: present
             }
         }
         verify(
-            email: verification(.email, user.assertions?.email, flags.email),
-            phoneNumber: verification(.phoneNumber, user.assertions?.phoneNumber, flags.phoneNumber))
+            email: verification(.email, user.assertions?.email),
+            phoneNumber: verification(.phoneNumber, user.assertions?.phoneNumber))
     }
 
     private mutating func verify(email: Verification?, phoneNumber: Verification?) {

@@ -85,17 +85,7 @@ package struct SessionSummary: Sendable, Hashable {
 }
 
 /// When a session was last seen.
-package struct SessionLastSeen: Sendable, Hashable {
-    package let sessionID: String
-    package let userID: UserID
-    package let time: Timestamp
-
-    package init(sessionID: String, userID: UserID, time: Timestamp) {
-        self.sessionID = sessionID
-        self.userID = userID
-        self.time = time
-    }
-}
+package typealias SessionLastSeen = (sessionID: String, userID: UserID, time: Timestamp)
 
 /// A session and its user.
 public struct SessionAndUser: Sendable, Hashable {

@@ -1,6 +1,7 @@
 import EventLoops
-import HTTPServer
 import Testing
+
+@testable import HTTPServer
 
 /// The output half of a ``ConnectionMachine``: responses, streams, and the end.
 @Suite("The output of a connection")

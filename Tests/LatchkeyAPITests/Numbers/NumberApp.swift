@@ -2,7 +2,6 @@ import Crypto
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
-import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -12,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Backchannel
+@testable import LatchkeyConfiguration
 @testable import PhoneVerification
 @testable import Redirects
 

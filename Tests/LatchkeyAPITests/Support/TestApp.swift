@@ -150,7 +150,7 @@ struct TestApp: Sendable {
         return Provider(
             name: "zenkey", title: "ZenKey",
             kind: .carriers(
-                .init(discoveryUI: discoveryUI), AuthorizationServer(party, clients: [client] + others)))
+                (discoveryUI, nil), AuthorizationServer(party, clients: [client] + others)))
     }
 
     /// Sends a request and reads the response.

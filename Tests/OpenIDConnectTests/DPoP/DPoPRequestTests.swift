@@ -88,7 +88,8 @@ struct DPoPRequestTests {
 
         func push(_ key: DPoPKey?) async throws -> AuthorizationDestination {
             var request = AuthorizationRequest(
-                clientID: subjects.clientID, redirectURI: "https://rp.example/cb", scopes: ["openid"],
+                clientID: subjects.clientID, redirectURI: "https://rp.example/cb",
+                demand: AuthenticationDemand(scopes: ["openid"]),
                 state: Secret("state-1"), nonce: Secret("nonce-1"), codeChallenge: "challenge-1")
             request.dpopKey = key
             return try await relyingParty.destination(
@@ -222,7 +223,8 @@ struct DPoPRequestTests {
         #expect(sent.proof?.thumbprint == key.thumbprint)
         #expect(sent.proof?.claims["htu"]?.string == FakeCarrier.pushURL)
         var request = AuthorizationRequest(
-            clientID: stage.subjects.clientID, redirectURI: "https://rp.example/cb", scopes: [],
+            clientID: stage.subjects.clientID, redirectURI: "https://rp.example/cb",
+            demand: AuthenticationDemand(),
             state: Secret("state-1"), nonce: nil, codeChallenge: "c")
         let url = try #require(EndpointURL("https://op.example/a", policy: .httpsOnly))
         #expect(!request.url(at: url).text.contains("dpop"))

@@ -175,14 +175,14 @@ struct IDTokenClaimsTests {
         "The authentication context is one of the requested ones",
         arguments: [
             .claim("acr", nil, nil), .claim("acr", "7", nil),
-            .claim("acr", "\"a3\"", nil, expecting: { $0.acrValues = ["a3"] }),
-            .claim("acr", "\"a3\"", nil, expecting: { $0.acrValues = ["a1", "a3"] }),
-            .claim("acr", "\"a1\"", .acr, expecting: { $0.acrValues = ["a3"] }),
-            .claim("acr", "\"A3\"", .acr, expecting: { $0.acrValues = ["a3"] }),
-            .claim("acr", "\"a1 a3\"", .acr, expecting: { $0.acrValues = ["a3"] }),
-            .claim("acr", nil, .acr, expecting: { $0.acrValues = ["a3"] }),
-            .claim("acr", "null", .acr, expecting: { $0.acrValues = ["a3"] }),
-            .claim("acr", "[\"a3\"]", .acr, expecting: { $0.acrValues = ["a3"] }),
+            .claim("acr", "\"a3\"", nil, expecting: { $0.demand.acrValues = ["a3"] }),
+            .claim("acr", "\"a3\"", nil, expecting: { $0.demand.acrValues = ["a1", "a3"] }),
+            .claim("acr", "\"a1\"", .acr, expecting: { $0.demand.acrValues = ["a3"] }),
+            .claim("acr", "\"A3\"", .acr, expecting: { $0.demand.acrValues = ["a3"] }),
+            .claim("acr", "\"a1 a3\"", .acr, expecting: { $0.demand.acrValues = ["a3"] }),
+            .claim("acr", nil, .acr, expecting: { $0.demand.acrValues = ["a3"] }),
+            .claim("acr", "null", .acr, expecting: { $0.demand.acrValues = ["a3"] }),
+            .claim("acr", "[\"a3\"]", .acr, expecting: { $0.demand.acrValues = ["a3"] }),
         ] as [TokenCase])
     func acr(_ row: TokenCase) throws { try verify(row) }
 
@@ -192,12 +192,12 @@ struct IDTokenClaimsTests {
             .claim("auth_time", nil, nil), .claim("auth_time", "\(now - 86400)", nil),
             .claim("auth_time", "\"\(now)\"", .authTime), .claim("auth_time", "null", .authTime),
             .claim("auth_time", "-5", .authTime),
-            .claim("auth_time", "\(now - 360)", nil, expecting: { $0.maximumAuthenticationAge = 300 }),
-            .claim("auth_time", "\(now - 361)", .authTime, expecting: { $0.maximumAuthenticationAge = 300 }),
-            .claim("auth_time", "\(now + 61)", .authTime, expecting: { $0.maximumAuthenticationAge = 300 }),
-            .claim("auth_time", nil, .authTime, expecting: { $0.maximumAuthenticationAge = 300 }),
-            .claim("auth_time", "\(now - 61)", .authTime, expecting: { $0.maximumAuthenticationAge = 0 }),
-            .claim("auth_time", "\(now)", .authTime, expecting: { $0.maximumAuthenticationAge = .max }),
+            .claim("auth_time", "\(now - 360)", nil, expecting: { $0.demand.maximumAge = 300 }),
+            .claim("auth_time", "\(now - 361)", .authTime, expecting: { $0.demand.maximumAge = 300 }),
+            .claim("auth_time", "\(now + 61)", .authTime, expecting: { $0.demand.maximumAge = 300 }),
+            .claim("auth_time", nil, .authTime, expecting: { $0.demand.maximumAge = 300 }),
+            .claim("auth_time", "\(now - 61)", .authTime, expecting: { $0.demand.maximumAge = 0 }),
+            .claim("auth_time", "\(now)", .authTime, expecting: { $0.demand.maximumAge = .max }),
         ] as [TokenCase])
     func authTime(_ row: TokenCase) throws { try verify(row) }
 
@@ -213,14 +213,14 @@ struct IDTokenClaimsTests {
                 "auth_time", nil, .authTime,
                 expecting: {
                     since(&$0)
-                    $0.maximumAuthenticationAge = 300
+                    $0.demand.maximumAge = 300
                 }),
         ] as [TokenCase])
     func authenticatedAgain(_ row: TokenCase) throws { try verify(row) }
 
     /// The request was 100 seconds ago, and 60 seconds of clock skew are allowed.
     private static let since: @Sendable (inout IDTokenExpectation) -> Void = {
-        $0.authenticatedSince = Timestamp(secondsSinceEpoch: now - 100)
+        $0.demand.since = Timestamp(secondsSinceEpoch: now - 100)
     }
 
     @Test(
@@ -243,11 +243,11 @@ struct IDTokenClaimsTests {
         "The context is the one the user was asked to approve",
         arguments: [
             .claim("context", "\"Pay $5\"", nil),
-            .claim("context", "\"Pay $10\"", nil, expecting: { $0.context = "Pay $10" }),
-            .claim("context", "\"Pay $10000\"", .context, expecting: { $0.context = "Pay $10" }),
-            .claim("context", nil, .context, expecting: { $0.context = "Pay $10" }),
-            .claim("context", "[\"Pay $10\"]", .context, expecting: { $0.context = "Pay $10" }),
-            .claim("context", "\"e\\u0301\"", .context, expecting: { $0.context = "é" }),
+            .claim("context", "\"Pay $10\"", nil, expecting: { $0.demand.context = "Pay $10" }),
+            .claim("context", "\"Pay $10000\"", .context, expecting: { $0.demand.context = "Pay $10" }),
+            .claim("context", nil, .context, expecting: { $0.demand.context = "Pay $10" }),
+            .claim("context", "[\"Pay $10\"]", .context, expecting: { $0.demand.context = "Pay $10" }),
+            .claim("context", "\"e\\u0301\"", .context, expecting: { $0.demand.context = "é" }),
         ] as [TokenCase])
     func context(_ row: TokenCase) throws { try verify(row) }
 

@@ -122,7 +122,7 @@ struct IDTokenExplanationTests {
             try explain(draft),
             try explain(draft) {
                 $0.nonce = "hunter2"
-                $0.context = "hunter2"
+                $0.demand.context = "hunter2"
                 $0.accessToken = Secret("hunter2")
             },
         ] {

@@ -112,7 +112,7 @@ struct IDTokenTypeTests {
         for (name, json) in row.claims { draft.claims[name] = json }
         return try failedCheck(draft.text, keySet: TestKey.keySet(.rsa1), types: IDTokenType.zenKeyCarriers) {
             $0.nonce = row.nonce
-            $0.acrValues = row.acrValues
+            $0.demand.acrValues = row.acrValues
         }
     }
 

@@ -59,7 +59,8 @@ struct MutualTLSRequestTests {
         func push() async throws(OIDCError) -> AuthorizationDestination {
             try await relyingParty.destination(
                 of: AuthorizationRequest(
-                    clientID: subjects.clientID, redirectURI: "https://rp.example/cb", scopes: ["openid"],
+                    clientID: subjects.clientID, redirectURI: "https://rp.example/cb",
+                    demand: AuthenticationDemand(scopes: ["openid"]),
                     state: Secret("state-1"), nonce: Secret("nonce-1"), codeChallenge: "challenge-1"),
                 client: client, provider: provider, correlationID: subjects.correlationID)
         }

@@ -36,15 +36,16 @@ struct RequestObjectTests {
         ) async throws -> Result<AuthorizationDestination, OIDCError> {
             let provider = try await relyingParty.provider(subjects)
             var request = AuthorizationRequest(
-                clientID: subjects.clientID, redirectURI: "https://rp.example/cb?x=1&y", scopes: ["openid", "email"],
+                clientID: subjects.clientID, redirectURI: "https://rp.example/cb?x=1&y",
+                demand: AuthenticationDemand(scopes: ["openid", "email"]),
                 state: Secret("state-1"), nonce: Secret("nonce-1"), codeChallenge: "challenge-1",
                 correlationID: subjects.correlationID)
             request.loginHintToken = "hint-token"
             request.loginHint = "jane@example.org"
-            request.acrValues = ["a3", "a1"]
-            request.context = "Pay 10 €"
-            request.prompt = [.login]
-            request.maximumAuthenticationAge = 300
+            request.demand.acrValues = ["a3", "a1"]
+            request.demand.context = "Pay 10 €"
+            request.demand.prompt = [.login]
+            request.demand.maximumAge = 300
             request.responseMode = .formPost
             request.repeatsRedirectURI = repeatsRedirectURI
             let client = ClientCredentials(clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s")))

@@ -25,13 +25,14 @@ struct ServerInitiatedAuthorizationTests {
         let provider = try await party.provider(subjects)
         var request = ServerInitiatedAuthorizationRequest(
             clientID: subjects.clientID, redirectURI: "app:/back", loginHint: Secret("+12025550123"),
-            scopes: ["openid", "email"], state: Secret("state-1"), nonce: Secret("nonce-1"),
+            demand: AuthenticationDemand(scopes: ["openid", "email"]), state: Secret("state-1"),
+            nonce: Secret("nonce-1"),
             correlationID: subjects.correlationID,
             notificationEndpoint: try #require(EndpointURL("https://login.example/told", policy: .httpsOnly)),
             notificationToken: Secret("token-1"))
-        request.acrValues = ["a3", "a1"]
-        request.context = "Pay $10"
-        request.prompt = [.login]
+        request.demand.acrValues = ["a3", "a1"]
+        request.demand.context = "Pay $10"
+        request.demand.prompt = [.login]
         request.options = "dark"
         let key = try ClientKey(parsing: Secret(key.pemRepresentation)).named("k-1")
         do throws(OIDCError) {

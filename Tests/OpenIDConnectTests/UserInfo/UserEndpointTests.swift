@@ -137,7 +137,7 @@ struct UserEndpointTests {
             let names = row.member.map { [UserAttribute.email: $0] } ?? [:]
             let found = try await user(.json(body), attributes: names).get().attributes
             #expect(found.attributes[.email] == row.email)
-            #expect(found.emailVerified == row.isVerified, "\(row)")
+            #expect(found.verified[.email] == row.isVerified, "\(row)")
         }
     }
 

@@ -54,9 +54,9 @@ struct UserInfoTests {
         #expect(info.attributes[.givenName] == "Jane")
         #expect(info.attributes[.familyName] == "Doe")
         #expect(info.attributes[.email] == "j@example.com")
-        #expect(info.emailVerified == true)
+        #expect(info.verified[.email] == true)
         #expect(info.attributes[.phoneNumber] == "+15550100")
-        #expect(info.phoneNumberVerified == false)
+        #expect(info.verified[.phoneNumber] == false)
         #expect(info.attributes[.postalCode] == "01234")
         #expect(info.claims[.birthdate] == .text("1990-01-02"))
     }
@@ -71,7 +71,7 @@ struct UserInfoTests {
         #expect(info.attributes[.givenName] == "Jane")
         #expect(info.attributes[.familyName] == "Doe")
         #expect(info.attributes[.email] == "j@example.com")
-        #expect(info.emailVerified == false)
+        #expect(info.verified[.email] == false)
         #expect(info.attributes[.phoneNumber] == "+15550100")
         #expect(info.attributes[.postalCode] == "01234")
         #expect(info.address == "1 Main St, Flat 2, Town, US")
@@ -144,7 +144,7 @@ struct UserInfoTests {
         "A flag that is no boolean is left out",
         arguments: ["1", "\"TRUE\"", "\"yes\"", "null", "{\"value\":{\"value\":true}}"])
     func flags(_ json: String) async throws {
-        #expect(try await attributes("\"email_verified\":\(json)").emailVerified == nil)
+        #expect(try await attributes("\"email_verified\":\(json)").verified[.email] == nil)
     }
 
     @Test(
@@ -160,8 +160,8 @@ struct UserInfoTests {
         ] as [(String, Bool?, Bool?)])
     func flagOfMember(members: String, email: Bool?, phoneNumber: Bool?) async throws {
         let info = try await attributes(members)
-        #expect(info.emailVerified == email)
-        #expect(info.phoneNumberVerified == phoneNumber)
+        #expect(info.verified[.email] == email)
+        #expect(info.verified[.phoneNumber] == phoneNumber)
     }
 
     @Test("Claims of the userinfo response do not override the ID token's")

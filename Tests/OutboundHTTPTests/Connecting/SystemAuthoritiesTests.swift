@@ -1,8 +1,9 @@
 import Foundation
-import OutboundHTTP
 import Primitives
 import TestSupport
 import Testing
+
+@testable import OutboundHTTP
 
 /// Where an authority of the system can be.
 struct SystemAuthoritiesTests {

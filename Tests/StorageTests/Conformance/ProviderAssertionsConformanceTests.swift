@@ -133,7 +133,7 @@ struct ProviderAssertionsConformanceTests {
             // The phone number, too, so that both contacts follow the same rules.
             let told: Profile = [.email: email, .phoneNumber: email.map { "+1 " + $0 }]
             var record = try Records.signIn(identity, profile: told, session: Records.session(at: now))
-            record.verified = VerifiedFlags(email: isVerified, phoneNumber: isVerified)
+            record.verified = [.email: isVerified, .phoneNumber: isVerified]
             #expect(try await store.signIn(record)?.user.id == user)
         }
         switch step {
@@ -172,7 +172,7 @@ struct ProviderAssertionsConformanceTests {
             identity: present, profile: [.name: "Jane Doe", .email: "b@x"], session: try Records.session(),
             newcomers: .mustRegister,
             portedFrom: [PortedIdentity(identity: former, issuedAt: Records.now, token: Records.hash())])
-        record.verified.email = true
+        record.verified[.email] = true
         let moved = try #require(await store.signIn(record))
         #expect(moved.wasMoved && moved.isChanged)
         #expect(moved.user.profile == [.name: "Jane Doe", .email: "b@x"])
@@ -202,7 +202,7 @@ struct ProviderAssertionsConformanceTests {
         let told: Profile = [.name: "Jane", .email: "a@x", .phoneNumber: "+13125550123"]
         func signIn(_ told: Profile?, _ isVerified: Bool?) async throws -> SignedInUser? {
             var record = try Records.signIn(identity, profile: told, session: Records.session())
-            record.verified = VerifiedFlags(email: isVerified, phoneNumber: isVerified)
+            record.verified = [.email: isVerified, .phoneNumber: isVerified]
             return try await store.signIn(record)
         }
         let first = try #require(await signIn(told, true))
@@ -232,7 +232,7 @@ struct ProviderAssertionsConformanceTests {
     func registration(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var pending = try Records.pending(profile: [.name: "Jane", .email: "a@x", .phoneNumber: "+13125550123"])
-        pending.verified = VerifiedFlags(email: true, phoneNumber: true)
+        pending.verified = [.email: true, .phoneNumber: true]
         pending.claims = "claims"
         try await store.addPendingRegistration(pending)
         #expect(try await store.pendingRegistration(pending.handle, at: Records.now) == pending)

@@ -19,7 +19,7 @@ struct ReassignedNumberTests {
         _ identity: Identity = Records.identity(), isVerified: Bool = true, number: String = number, in store: SQLStore
     ) async throws -> User {
         var record = try Records.signIn(identity, profile: [.phoneNumber: number])
-        record.verified = VerifiedFlags(phoneNumber: isVerified)
+        record.verified = [.phoneNumber: isVerified]
         return try #require(try await store.signIn(record)).user
     }
 
@@ -32,7 +32,7 @@ struct ReassignedNumberTests {
         switch arrival {
         case .signIn:
             var record = try Records.signIn(identity, profile: [.phoneNumber: Self.number])
-            record.verified = VerifiedFlags(phoneNumber: true)
+            record.verified = [.phoneNumber: true]
             record.provenPhoneNumber = Self.number
             return try #require(try await store.signIn(record)).formerHolders
         case .registration:
@@ -94,15 +94,15 @@ struct ReassignedNumberTests {
             try Records.pending(Records.identity(), profile: [.phoneNumber: Self.number]),
             try Records.pending(identity, profile: [.phoneNumber: Self.number])
         )
-        (former.verified, own.verified) = (VerifiedFlags(phoneNumber: true), VerifiedFlags(phoneNumber: true))
+        (former.verified, own.verified) = ([.phoneNumber: true], [.phoneNumber: true])
         _ = try await store.addPendingRegistration(former)
         _ = try await store.addPendingRegistration(own)
         _ = try await prove(identity, by: arrival, in: store)
         let left = try await store.pendingRegistration(former.handle, at: Records.now)
         #expect(left?.profile[.phoneNumber] == Self.number)
-        #expect(left?.verified.phoneNumber == nil)
+        #expect(left?.verified[.phoneNumber] == nil)
         let kept = try await store.pendingRegistration(own.handle, at: Records.now)
-        #expect(kept?.verified.phoneNumber == true)
+        #expect(kept?.verified[.phoneNumber] == true)
         withExtendedLifetime(holding) {}
     }
 

@@ -29,10 +29,10 @@ struct SessionListConformanceTests {
             #expect(try await store.sessions(of: user, at: moment, limit: 9).count == count, "\(seconds)")
         }
         try await store.recordLastSeen([
-            SessionLastSeen(sessionID: sessions[0].id, userID: user, time: later),
-            SessionLastSeen(sessionID: sessions[3].id, userID: user, time: Records.now.advanced(bySeconds: -1)),
-            SessionLastSeen(sessionID: "gone", userID: user, time: later),
-            SessionLastSeen(sessionID: sessions[1].id, userID: UserID(user.number + 1), time: later),
+            (sessionID: sessions[0].id, userID: user, time: later),
+            (sessionID: sessions[3].id, userID: user, time: Records.now.advanced(bySeconds: -1)),
+            (sessionID: "gone", userID: user, time: later),
+            (sessionID: sessions[1].id, userID: UserID(user.number + 1), time: later),
         ])
         let listed = try await store.sessions(of: user, at: later, limit: 2)
         #expect(listed.map(\.id) == [sessions[0].id, sessions[3].id])

@@ -62,7 +62,7 @@ struct PostgresPipelineTests {
         let refresh = try await counted { try await store.rotate(rotation) }
         #expect(refresh.value)
         #expect(refresh.roundTrips == 2)
-        let seen = (0..<100).map { SessionLastSeen(sessionID: "\($0)", userID: user, time: Records.now) }
+        let seen = (0..<100).map { (sessionID: "\($0)", userID: user, time: Records.now) }
         #expect(try await counted { try await store.recordLastSeen(seen) }.roundTrips == 2)
         try await store.close()
     }

@@ -53,7 +53,7 @@ struct SQLitePrivacyTests {
         let identity = Records.identity("subject-to-forget")
         let profile: Profile = [.name: "Nobody To Remember", .email: "forget-me@example.com"]
         var record = try Records.signIn(identity, profile: profile)
-        record.verified.email = true
+        record.verified[.email] = true
         let user = try #require(await store.signIn(record)).user
         try await store.addPendingRegistration(Records.pending(identity, profile: profile))
         #expect(try await store.deleteUser(user.id))

@@ -3,10 +3,11 @@ package import StorageModel
 
 /// The tables `users` and `identities`.
 package enum UsersTable {
-    package static let columns = list(
-        ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns)
+    private static let columnNames =
+        ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns
+    package static let columns = list(columnNames)
     /// How many ``columns`` there are.
-    static let columnCount: CInt = 15
+    static let columnCount = CInt(columnNames.count)
     /// The columns that a sign-in needs besides ``columns``.
     static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
 
@@ -25,9 +26,10 @@ package enum UsersTable {
 
     /// Reads the ``columns``, the first of which is `first`.
     package static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
-        User(
+        let next = first + 2 + UserAttribute.columnCount
+        return User(
             id: row.user(first), publicID: try row.text(first + 1), profile: row.profile(from: first + 2),
-            assertions: row.assertions(from: first + 10), createdAt: row.time(first + 9))
+            assertions: row.assertions(from: next + 1), createdAt: row.time(next))
     }
 
     /// The holder of an identity.
