@@ -14,8 +14,10 @@ struct ReadingContext: Sendable {
 
     init(files: FileReader) { self.files = files }
 
-    mutating func refuse(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
-        problems.add(key, origin, reason, remedy)
+    mutating func refuse(
+        if isBroken: Bool = true, _ origin: ConfigurationOrigin, _ reason: String, _ remedy: String
+    ) {
+        if isBroken { problems.add(key, origin, reason, remedy) }
     }
 
     mutating func warn(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
