@@ -28,7 +28,8 @@ package final class TerminationSignals: Sendable {
         (self.signals, self.isReceived) = (signals, isReceived)
         sources = Signal.allCases.map { number in
             SignalSource(number.rawValue) {
-                if isReceived.set() { exit(128 + number.rawValue) }
+                // `exit` would tear down what other threads still use.
+                if isReceived.set() { _exit(128 + number.rawValue) }
                 continuation.yield(number)
             }
         }

@@ -38,22 +38,16 @@ public enum ConfigurationSchema {
             ("default", defaultValue(setting.show(defaults))), ("deprecated", setting.successor == nil ? nil : true),
             ("description", .string(setting.meaning)),
         ])
-        var leaves = [(path: setting.name, schema: value.json)]
-        if setting.isSecret {
-            let meaning = "The path of a file that holds \(setting.name)."
-            leaves.append(
-                (
-                    setting.name + Setting<Root>.fileSuffix,
-                    ValueSchema.text.with([("description", .string(meaning))]).json
-                )
-            )
-        }
-        if let former = setting.formerName {
-            let meaning = "The former name of \(setting.name)."
-            leaves.append(
-                (former, setting.schema.with([("deprecated", true), ("description", .string(meaning))]).json))
-        }
-        return leaves
+        let file = ValueSchema.text.with([
+            ("description", .string("The path of a file that holds \(setting.name)."))
+        ])
+        let former = setting.schema.with([
+            ("deprecated", true), ("description", .string("The former name of \(setting.name).")),
+        ])
+        return [
+            (setting.name, value.json), (setting.isSecret ? setting.name + Setting<Root>.fileSuffix : nil, file.json),
+            (setting.formerName, former.json),
+        ].compactMap { path, schema in path.map { ($0, schema) } }
     }
 
     /// As it would be written in the file; nil for none.

@@ -48,14 +48,11 @@ package final class LogSink: Sendable {
     private func drain() {
         while true {
             let (bytes, dropped) = pending.withLock { pending in
-                defer {
-                    if pending.bytes.isEmpty { pending.isScheduled = false }
-                    pending.bytes = []
-                    pending.dropped = 0
-                }
+                let isDone = pending.bytes.isEmpty && pending.dropped == 0
+                defer { pending = Pending(isScheduled: !isDone) }
                 return (pending.bytes, pending.dropped)
             }
-            guard !bytes.isEmpty else { return }
+            guard !bytes.isEmpty || dropped > 0 else { return }
             writeAll(bytes)
             if dropped > 0 { writeAll(Array("(\(dropped) log lines dropped: the reader is too slow)\n".utf8)) }
         }

@@ -46,6 +46,17 @@ import Testing
         #expect(text.utf8.count < 2_000_000)
     }
 
+    @Test("Dropped lines are counted also if no other line waits")
+    func droppingAlone() {
+        let (reader, writer) = pipe()
+        let sink = LogSink(descriptor: writer, capacity: 4)
+        sink.write(Array("too long".utf8))
+        sink.flush()
+        close(writer)
+        #expect(readAll(reader) == "(1 log lines dropped: the reader is too slow)\n")
+        close(reader)
+    }
+
     @Test("Lines for a closed pipe are dropped, and the next reader gets later lines")
     func brokenPipe() {
         signal(SIGPIPE, SIG_IGN)

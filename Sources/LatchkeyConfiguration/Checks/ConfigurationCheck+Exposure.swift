@@ -126,17 +126,13 @@ extension ConfigurationCheck {
 
     /// Beyond these lifetimes, a stolen token is usable for long.
     mutating func warnOfLongLives() {
-        if configuration.sessions.access > 86_400 {
-            warn(
-                "sessions.access_lifetime",
-                "a stolen session token is usable for more than a day",
-                "make it shorter: apps refresh their sessions")
-        }
-        if configuration.idToken.clockSkewSeconds > 300 {
-            warn(
-                "id_token.clock_skew", "ID tokens are accepted for more than five minutes after they expire",
-                "make it shorter, and check this machine's clock")
-        }
+        warn(
+            if: configuration.sessions.access > 86_400, "sessions.access_lifetime",
+            "a stolen session token is usable for more than a day", "make it shorter: apps refresh their sessions")
+        warn(
+            if: configuration.idToken.clockSkewSeconds > 300, "id_token.clock_skew",
+            "ID tokens are accepted for more than five minutes after they expire",
+            "make it shorter, and check this machine's clock")
     }
 }
 

@@ -6,23 +6,21 @@ internal import SignIn
 extension ConfigurationCheck {
     mutating func refuseUnusableTLS(at now: Timestamp = WallClock.system.now()) {
         let tls = configuration.tls
-        if tls.certificateFile != nil, tls.privateKeyFile == nil {
-            refuse("tls.private_key_file", "is missing, but tls.certificate_file is set", "name the key's file")
-        }
-        if tls.privateKeyFile != nil, tls.certificateFile == nil {
-            refuse("tls.certificate_file", "is missing, but tls.private_key_file is set", "name the certificate's file")
-        }
-        if tls.clients != .none, tls.clientAuthoritiesFile == nil {
-            refuse(
-                "tls.client_ca_file", "is missing, but tls.client_certificates is \(tls.clients.rawValue)",
-                "name a file of the certificate authorities for client certificates")
-        }
+        refuse(
+            if: tls.certificateFile != nil && tls.privateKeyFile == nil, "tls.private_key_file",
+            "is missing, but tls.certificate_file is set", "name the key's file")
+        refuse(
+            if: tls.privateKeyFile != nil && tls.certificateFile == nil, "tls.certificate_file",
+            "is missing, but tls.private_key_file is set", "name the certificate's file")
+        refuse(
+            if: tls.clients != .none && tls.clientAuthoritiesFile == nil, "tls.client_ca_file",
+            "is missing, but tls.client_certificates is \(tls.clients.rawValue)",
+            "name a file of the certificate authorities for client certificates")
         if tls.redirectPort != nil {
             if !tls.isOn { refuse("tls.redirect_port", "there is no HTTPS to redirect to", "set tls.certificate_file") }
-            if configuration.publicURL?.scheme != .https {
-                refuse(
-                    "tls.redirect_port", "public_url is not https, so there is no URL to redirect to", "set public_url")
-            }
+            refuse(
+                if: configuration.publicURL?.scheme != .https, "tls.redirect_port",
+                "public_url is not https, so there is no URL to redirect to", "set public_url")
         }
         guard tls.isOn, tls.clients == .none || tls.clientAuthoritiesFile != nil else { return }
         examine(tls, at: now)
@@ -94,12 +92,10 @@ extension ConfigurationCheck {
             let (name, key) = provider.keys
             for client in provider.clients {
                 guard let certificate = client.clientTLS?.certificate else { continue }
-                if provider.extensions.mutualTLS == .never {
-                    warn(
-                        key,
-                        "the certificate_file of the client \(client.id.text) has no effect while \(name).mtls is "
-                            + "never", "remove it, or make mtls auto")
-                }
+                warn(
+                    if: provider.extensions.mutualTLS == .never, key,
+                    "the certificate_file of the client \(client.id.text) has no effect while \(name).mtls is never",
+                    "remove it, or make mtls auto")
                 guard let fault = Self.fault(of: certificate.validity, at: now) else { continue }
                 warn(key, "the certificate of the client \(client.id.text) \(fault.reason)", fault.remedy)
             }

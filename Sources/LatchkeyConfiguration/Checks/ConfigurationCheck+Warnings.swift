@@ -4,8 +4,8 @@ internal import SignIn
 internal import StorageModel
 
 extension ConfigurationCheck {
-    mutating func warn(_ key: String, _ reason: String, _ remedy: String) {
-        context.warnings.add(key, origin(key), reason, remedy)
+    mutating func warn(if isUnsafe: Bool = true, _ key: String, _ reason: String, _ remedy: String) {
+        if isUnsafe { context.warnings.add(key, origin(key), reason, remedy) }
     }
 
     /// Warns of settings that may be intended, but remove a defence or have no effect.
@@ -32,11 +32,10 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfRegistration() {
-        if configuration.registration.mode == .automatic, !configuration.registration.requiredAttributes.isEmpty {
-            warn(
-                "registration_rules.required_attributes", "has no effect while registration is automatic",
-                "set registration to required")
-        }
+        warn(
+            if: configuration.registration.mode == .automatic && !configuration.registration.requiredAttributes.isEmpty,
+            "registration_rules.required_attributes", "has no effect while registration is automatic",
+            "set registration to required")
     }
 
     private mutating func warnOfReach() {
@@ -50,36 +49,28 @@ extension ConfigurationCheck {
                 "http.host", "other machines can reach plain HTTP, beside HTTPS",
                 "set http.host to 127.0.0.1, and tls.host to the address for HTTPS")
         }
-        if configuration.tls.isOn, configuration.publicURL?.scheme != .https {
-            warn(
-                "public_url",
-                "is not https although HTTPS is served: cookies are not limited to HTTPS, and links do not lead to it",
-                "set public_url to the https URL of this server")
-        }
-        if configuration.allowsLoopbackHTTP {
-            warn(
-                "allow_loopback_http", "providers on loopback addresses may use plain HTTP",
-                "set it to false in production")
-        }
-        if configuration.outbound.allowsPrivateNetworks {
-            warn(
-                "outbound.allow_private_networks", "a provider's URL may lead to machines of the private network",
-                "set it to false unless a provider is there")
-        }
-        if !configuration.rateLimits {
-            warn("rate_limits.enabled", "rate limits are off", "set it to on in production")
-        }
+        warn(
+            if: configuration.tls.isOn && configuration.publicURL?.scheme != .https, "public_url",
+            "is not https although HTTPS is served: cookies are not limited to HTTPS, and links do not lead to it",
+            "set public_url to the https URL of this server")
+        warn(
+            if: configuration.allowsLoopbackHTTP, "allow_loopback_http",
+            "providers on loopback addresses may use plain HTTP", "set it to false in production")
+        warn(
+            if: configuration.outbound.allowsPrivateNetworks, "outbound.allow_private_networks",
+            "a provider's URL may lead to machines of the private network", "set it to false unless a provider is there"
+        )
+        warn(
+            if: !configuration.rateLimits, "rate_limits.enabled", "rate limits are off", "set it to on in production")
         if case .postgres(let url) = configuration.database.url, !url.isConfidential {
             warn(
                 "database.url",
                 "the connection to the PostgreSQL server may be unencrypted, which exposes the password and the data",
                 "add sslmode=verify-full to the URL")
         }
-        if configuration.database.synchronous == .normal {
-            warn(
-                "database.synchronous", "a loss of power may undo the last sign-ins and sign-outs",
-                "set it to full if that matters")
-        }
+        warn(
+            if: configuration.database.synchronous == .normal, "database.synchronous",
+            "a loss of power may undo the last sign-ins and sign-outs", "set it to full if that matters")
     }
 
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
@@ -87,19 +78,17 @@ extension ConfigurationCheck {
         secrets += configuration.settings.ofFeatures.filter(\.isSecret).map(\.name)
         if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
         let inFile = secrets.filter(secretsInFile.contains)
-        if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
-            warn(
-                "api_keys", "the file has keys in plain text",
-                "write sha256: and the key's SHA-256, or use api_keys_file")
-        }
+        warn(
+            if: inFile.contains("api_keys") && configuration.apiKeys.contains(where: \.isPlain), "api_keys",
+            "the file has keys in plain text", "write sha256: and the key's SHA-256, or use api_keys_file")
         if document?.isReadableByAll == true, let key = inFile.first {
             warn(
                 key, "the file holds secrets and every user of this machine can read it",
                 "remove the permission (chmod o-r), or put the secret in a separate file (\(key)_file)")
         }
-        if configuration.apiKeys.contains(where: \.isShort) {
-            warn("api_keys", "a key is so short that it can be guessed", "use 32 random characters or more")
-        }
+        warn(
+            if: configuration.apiKeys.contains(where: \.isShort), "api_keys",
+            "a key is so short that it can be guessed", "use 32 random characters or more")
     }
 
     private mutating func warnOfClients() {
@@ -107,12 +96,10 @@ extension ConfigurationCheck {
             provider.clients.map { (name: provider.keys.clients, client: $0) }
         }
         for (name, client) in clients {
-            if client.redirectURIs.isEmpty {
-                warn(
-                    name,
-                    "the client \(client.id.text) has no redirect_uris, so a sign-in with a code may name any redirect "
-                        + "URI, and no sign-in by redirect can start", "list the app's redirect URIs in the file")
-            }
+            warn(
+                if: client.redirectURIs.isEmpty, name,
+                "the client \(client.id.text) has no redirect_uris, so a sign-in with a code may name any redirect "
+                    + "URI, and no sign-in by redirect can start", "list the app's redirect URIs in the file")
             for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key })
             where types.contains(.web) && !types.isDisjoint(with: [.spa, .ios, .android]) {
                 warn(
@@ -121,11 +108,10 @@ extension ConfigurationCheck {
                         + "that a link can put a page's session_id in the address",
                     "give the other frontends their own redirect URI")
             }
-            if client.pkce == .optional {
-                warn(
-                    name, "the client \(client.id.text) may sign in without PKCE, so a stolen code is enough",
-                    "set pkce to required once the app sends a code_verifier")
-            }
+            warn(
+                if: client.pkce == .optional, name,
+                "the client \(client.id.text) may sign in without PKCE, so a stolen code is enough",
+                "set pkce to required once the app sends a code_verifier")
         }
     }
 

@@ -13,8 +13,8 @@ struct ConfigurationCheck {
 
     func origin(_ key: String) -> ConfigurationOrigin { origins[key] ?? .none }
 
-    mutating func refuse(_ key: String, _ reason: String, _ remedy: String) {
-        context.problems.add(key, origin(key), reason, remedy)
+    mutating func refuse(if isBroken: Bool = true, _ key: String, _ reason: String, _ remedy: String) {
+        if isBroken { context.problems.add(key, origin(key), reason, remedy) }
     }
 
     /// - Parameter given: The keys that the file or the environment gives, with valid values or not.
@@ -64,9 +64,9 @@ struct ConfigurationCheck {
     /// Values that are valid each by itself and contradict each other.
     mutating func refuseContradictions() {
         let sessions = configuration.sessions
-        if sessions.access > sessions.refresh {
-            refuse("sessions.access_lifetime", "is longer than sessions.refresh_lifetime", "make it shorter")
-        }
+        refuse(
+            if: sessions.access > sessions.refresh, "sessions.access_lifetime",
+            "is longer than sessions.refresh_lifetime", "make it shorter")
         let trusted = configuration.zenkey.trustedHosts
         for (network, issuer) in configuration.zenkey.issuers where !trusted.contains(issuer.host) {
             refuse(
@@ -165,9 +165,8 @@ struct ConfigurationCheck {
             let contents = try context.files.contents(of: path, limit: 16 << 20)
             guard !contents.bytes.starts(with: Self.certificateMark) else { return }
             let text = String(decoding: contents.bytes, as: UTF8.self)
-            if !text.contains("-----BEGIN CERTIFICATE-----") && !text.contains("-----BEGIN TRUSTED CERTIFICATE-----") {
-                refuse(key, "the file has no certificate", remedy)
-            }
+            let marks = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"]
+            refuse(if: !marks.contains(where: text.contains), key, "the file has no certificate", remedy)
         } catch {
             refuse(key, "the file \(error.reason)", remedy)
         }

@@ -47,34 +47,28 @@ extension ClientDraft {
                 "has token_endpoint_auth_method: \(method.rawValue), but no certificate_file",
                 "give it and certificate_key_file, or another way to authenticate")
         }
-        guard secret == nil else {
-            throw InvalidValueError(
-                "has a secret, and token_endpoint_auth_method: \(method.rawValue)", "remove the one or the other")
-        }
+        try require(
+            secret == nil, else: "has a secret, and token_endpoint_auth_method: \(method.rawValue)",
+            "remove the one or the other")
         guard method == .selfSignedTLSClientAuth else { return .tlsClientAuth(clientTLS) }
-        guard clientTLS.certificate.writePublicKey != nil else {
-            throw InvalidValueError(
-                "has a self-signed certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
-                "make one with such a key: the provider knows it by /.well-known/jwks.json")
-        }
+        try require(
+            clientTLS.certificate.writePublicKey != nil,
+            else: "has a self-signed certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
+            "make one with such a key: the provider knows it by /.well-known/jwks.json")
         return .selfSignedTLSClientAuth(clientTLS)
     }
 
     /// A client without a credential. PKCE then is what keeps a stolen code from being redeemed.
     private func publicClient(_ context: inout ReadingContext) throws(InvalidValueError) -> ClientAuthentication {
-        guard !hasIDTokens else {
-            throw InvalidValueError(
-                "has token_endpoint_auth_method: none, which is for providers of kind oauth2",
-                "give its secret or private_key")
-        }
-        guard secret == nil, privateKey.key == nil else {
-            throw InvalidValueError(
-                "has a secret or a key, and token_endpoint_auth_method: none", "remove the one or the other")
-        }
-        guard rules.pkce == .required else {
-            throw InvalidValueError(
-                "has neither a secret nor PKCE, so that anyone could redeem its codes", "remove pkce: optional")
-        }
+        try require(
+            !hasIDTokens, else: "has token_endpoint_auth_method: none, which is for providers of kind oauth2",
+            "give its secret or private_key")
+        try require(
+            secret == nil && privateKey.key == nil, else: "has a secret or a key, and token_endpoint_auth_method: none",
+            "remove the one or the other")
+        try require(
+            rules.pkce == .required, else: "has neither a secret nor PKCE, so that anyone could redeem its codes",
+            "remove pkce: optional")
         if method == nil {
             context.warn(
                 place.origin, "has no secret, so that it is a public client, protected by PKCE alone",
@@ -89,11 +83,10 @@ extension ClientDraft {
                 "lacks a part of its signed_secret",
                 "give its issuer and audience, and private_key or private_key_file")
         }
-        guard secret == nil, method == nil || method == .clientSecretPost else {
-            throw InvalidValueError(
-                "has a signed_secret and another way to authenticate",
-                "remove secret and token_endpoint_auth_method, or signed_secret")
-        }
+        try require(
+            secret == nil && (method == nil || method == .clientSecretPost),
+            else: "has a signed_secret and another way to authenticate",
+            "remove secret and token_endpoint_auth_method, or signed_secret")
         return .signedClientSecret(key, issuer: secretIssuer, audience: secretAudience.text)
     }
 
@@ -105,10 +98,9 @@ extension ClientDraft {
                 "has client_secret_basic_encoding, and does not use client_secret_basic",
                 "remove it, or set token_endpoint_auth_method to client_secret_basic")
         }
-        guard basicEncoding == .formURLEncoded || !id.text.utf8.contains(UInt8(ascii: ":")) else {
-            throw InvalidValueError(
-                "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
-                "use client_secret_post if the provider has it")
-        }
+        try require(
+            basicEncoding == .formURLEncoded || !id.text.utf8.contains(UInt8(ascii: ":")),
+            else: "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
+            "use client_secret_post if the provider has it")
     }
 }

@@ -44,21 +44,19 @@ extension ClientDraft {
             guard let key = draft.key else {
                 throw InvalidValueError("has \(name)_alg, but no \(name)", "give it or \(name)_file")
             }
-            guard key.signing(with: algorithm) != nil else {
-                throw InvalidValueError(
-                    "has \(name)_alg: \(algorithm.rawValue), which its \(name) cannot sign with",
-                    "remove it, or give a key of its type")
-            }
+            try require(
+                key.signing(with: algorithm) != nil,
+                else: "has \(name)_alg: \(algorithm.rawValue), which its \(name) cannot sign with",
+                "remove it, or give a key of its type")
         }
     }
 
     /// `other_private_key` must fit the client's own key.
     func checkOtherKey(_ authentication: ClientAuthentication) throws(InvalidValueError) {
         guard let other = otherPrivateKey.named else {
-            guard otherPrivateKey.id == nil else {
-                throw InvalidValueError(
-                    "has other_private_key_id, but no other_private_key", "give it or other_private_key_file")
-            }
+            try require(
+                otherPrivateKey.id == nil, else: "has other_private_key_id, but no other_private_key",
+                "give it or other_private_key_file")
             return
         }
         if case .signedClientSecret = authentication {
@@ -68,10 +66,9 @@ extension ClientDraft {
         guard let key = privateKey.named else {
             throw InvalidValueError("has other_private_key, but no private_key", "rename it to private_key")
         }
-        guard key.keyID != other.keyID else {
-            throw InvalidValueError(
-                "has one kid for private_key and other_private_key", "give two different keys, each with its own kid")
-        }
+        try require(
+            key.keyID != other.keyID, else: "has one kid for private_key and other_private_key",
+            "give two different keys, each with its own kid")
     }
 
     /// How one kind of response is encrypted; nil if it is not.
@@ -97,14 +94,12 @@ extension ClientDraft {
                 "has \(given), but no \(kinds.map { "\($0.0)_alg" }.joined(separator: " or "))",
                 "give it as the client is registered, or remove the settings of encryption")
         }
-        guard decryptionKey.key != nil else {
-            throw InvalidValueError(
-                "has \(first.name), but no decryption_key", "give it or decryption_key_file, or remove the algorithm")
-        }
-        guard otherDecryptionKey.key != nil || otherDecryptionKey.id == nil else {
-            throw InvalidValueError(
-                "has other_decryption_key_id, but no other_decryption_key", "give it or other_decryption_key_file")
-        }
+        try require(
+            decryptionKey.key != nil, else: "has \(first.name), but no decryption_key",
+            "give it or decryption_key_file, or remove the algorithm")
+        try require(
+            otherDecryptionKey.key != nil || otherDecryptionKey.id == nil,
+            else: "has other_decryption_key_id, but no other_decryption_key", "give it or other_decryption_key_file")
         for (name, algorithm) in algorithms {
             for (keyName, draft) in [("decryption_key", decryptionKey), ("other_decryption_key", otherDecryptionKey)] {
                 guard let key = draft.key, key.algorithm != algorithm else { continue }
@@ -113,20 +108,18 @@ extension ClientDraft {
                     "make it \(key.algorithm.rawValue), or give a key of its type")
             }
         }
-        guard decryptionKey.named?.keyID != otherDecryptionKey.named?.keyID else {
-            throw InvalidValueError(
-                "has one kid for decryption_key and other_decryption_key",
-                "give two different keys, each with its own kid")
-        }
+        try require(
+            decryptionKey.named?.keyID != otherDecryptionKey.named?.keyID,
+            else: "has one kid for decryption_key and other_decryption_key",
+            "give two different keys, each with its own kid")
     }
 
     /// Reads ``certificateFile``, which must be usable with ``certificateKey``; false after reporting what is wrong
     /// with the file.
     mutating func readCertificate(_ context: inout ReadingContext) throws(InvalidValueError) -> Bool {
         guard let path = certificateFile else {
-            guard certificateKey == nil else {
-                throw InvalidValueError("has certificate_key, but no certificate_file", "give it")
-            }
+            try require(
+                certificateKey == nil, else: "has certificate_key, but no certificate_file", "give it")
             return true
         }
         guard let key = certificateKey else {

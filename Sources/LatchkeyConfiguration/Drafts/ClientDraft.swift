@@ -40,10 +40,9 @@ struct ClientDraft: GroupDraft {
                 }
                 return nil
             }
-            guard hasIDTokens || rules.nonce == .client else {
-                throw InvalidValueError(
-                    "has nonce: issued, but there is no ID token that could carry it", "remove nonce")
-            }
+            try require(
+                hasIDTokens || rules.nonce == .client,
+                else: "has nonce: issued, but there is no ID token that could carry it", "remove nonce")
             try checkClientTypes()
             try checkAlgorithms()
             guard try readCertificate(&context) else { return nil }
@@ -66,19 +65,16 @@ struct ClientDraft: GroupDraft {
     /// `client_types` must fit `redirect_uris`.
     private func checkClientTypes() throws(InvalidValueError) {
         for (uri, types) in rules.clientTypes.sorted(by: { $0.key < $1.key }) {
-            guard rules.redirectURIs.contains(uri) else {
-                throw InvalidValueError(
-                    "has client_types for a redirect URI that its redirect_uris do not list",
-                    "add \(uri) to redirect_uris, or remove it from client_types")
-            }
-            guard !types.isEmpty else {
-                throw InvalidValueError("has no client_types for \(uri)", "list at least one, or remove the entry")
-            }
-            guard !types.contains(.popup) || AppRedirectURI.origin(of: uri) != nil else {
-                throw InvalidValueError(
-                    "has the client type popup for \(uri), which has no origin to post to",
-                    "remove popup, or use an https redirect URI")
-            }
+            try require(
+                rules.redirectURIs.contains(uri),
+                else: "has client_types for a redirect URI that its redirect_uris do not list",
+                "add \(uri) to redirect_uris, or remove it from client_types")
+            try require(
+                !types.isEmpty, else: "has no client_types for \(uri)", "list at least one, or remove the entry")
+            try require(
+                !types.contains(.popup) || AppRedirectURI.origin(of: uri) != nil,
+                else: "has the client type popup for \(uri), which has no origin to post to",
+                "remove popup, or use an https redirect URI")
         }
     }
 }

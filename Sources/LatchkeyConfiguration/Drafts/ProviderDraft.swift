@@ -101,22 +101,18 @@ struct ProviderDraft: GroupDraft {
         if let problem = loginInitiationProblem(clients) {
             context.refuse(place.origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
         }
-        if !rules.resources.isEmpty, !rules.storesTokens {
-            context.refuse(
-                place.origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
-        }
-        if rules.backchannelTokenDelivery != .off, clients.allSatisfy({ $0.authentication == .publicClient }) {
-            context.refuse(
-                place.origin, "has backchannel_token_delivery_mode, but no client that authenticates",
-                "give a client a secret or a private_key, or set it to off")
-        }
+        context.refuse(
+            if: !rules.resources.isEmpty && !rules.storesTokens, place.origin,
+            "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
+        context.refuse(
+            if: rules.backchannelTokenDelivery != .off && clients.allSatisfy { $0.authentication == .publicClient },
+            place.origin, "has backchannel_token_delivery_mode, but no client that authenticates",
+            "give a client a secret or a private_key, or set it to off")
         guard kind == .oauth2 else { return provider }
-        if rules.responseMode.isSigned {
-            context.refuse(
-                place.origin,
-                "has response_mode: \(rules.responseMode.rawValue), but no metadata that names the keys",
-                "make it query or form_post, or make the kind oidc")
-        }
+        context.refuse(
+            if: rules.responseMode.isSigned, place.origin,
+            "has response_mode: \(rules.responseMode.rawValue), but no metadata that names the keys",
+            "make it query or form_post, or make the kind oidc")
         guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
         var user = UserEndpoint(url: userEndpoint, subject: subject)
         user.attributes = attributes

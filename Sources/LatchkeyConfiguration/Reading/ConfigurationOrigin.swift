@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// The place of a value.
 public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     /// The configuration file; lines count from 1.
@@ -28,17 +30,8 @@ public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
 
 /// Texts that can be printed on one line.
 enum Printable {
-    /// The text without control characters, cut after 200 characters.
-    static func line(_ text: String) -> String {
-        let limit = 200
-        var line = ""
-        for scalar in text.unicodeScalars.prefix(limit) {
-            let isControl =
-                scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
-            line.unicodeScalars.append(isControl ? "\u{FFFD}" : scalar)
-        }
-        return text.unicodeScalars.count > limit ? line + "…" : line
-    }
+    /// The text without what could end a line or control a terminal, cut after 200 characters.
+    static func line(_ text: String) -> String { text.onOneLine(upTo: 200) }
 
     /// The text, if it is a short word that a message can repeat because it cannot be a secret, such as `10x` or
     /// `requird`.

@@ -12,8 +12,10 @@ struct ReadingContext: Sendable {
     /// `zenkey.clients` so far: the environment may add secrets to the file's clients.
     var clients: [ClientDraft] = []
 
-    mutating func refuse(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {
-        problems.add(key, origin, reason, remedy)
+    mutating func refuse(
+        if isBroken: Bool = true, _ origin: ConfigurationOrigin, _ reason: String, _ remedy: String
+    ) {
+        if isBroken { problems.add(key, origin, reason, remedy) }
     }
 
     mutating func warn(_ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {

@@ -46,12 +46,10 @@ extension APIKey.Proof {
             }
             return .sha256(hash)
         }
-        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isVisibleASCII && $0 != 0x2C })
-        else {
-            throw InvalidValueError(
-                "a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character",
-                "give a key of letters, digits and other visible ASCII characters, or sha256: and its hash")
-        }
+        try require(
+            (1...256).contains(text.utf8.count) && text.utf8.allSatisfy({ $0.isVisibleASCII && $0 != 0x2C }),
+            else: "a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character",
+            "give a key of letters, digits and other visible ASCII characters, or sha256: and its hash")
         return .plain(Secret(text))
     }
 }

@@ -15,17 +15,17 @@ enum RedirectURIText {
         else { throw InvalidValueError("is not an absolute URI", example) }
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw InvalidValueError("has a fragment", example) }
         // Sign-ins compare redirect URIs byte by byte (RFC 9700 section 4.1.3).
-        guard !text.utf8.contains(UInt8(ascii: "*")) else {
-            throw InvalidValueError("has a *, but redirect URIs have no wildcards", "list each redirect URI")
-        }
+        try require(
+            !text.utf8.contains(UInt8(ascii: "*")), else: "has a *, but redirect URIs have no wildcards",
+            "list each redirect URI")
         let scheme = text[..<colon].lowercased()
-        guard isScheme(scheme), text.utf8.index(after: colon) < text.utf8.endIndex else {
-            throw InvalidValueError("is not an absolute URI", example)
-        }
+        try require(
+            isScheme(scheme) && text.utf8.index(after: colon) < text.utf8.endIndex, else: "is not an absolute URI",
+            example)
         guard !refusedSchemes.contains(scheme) else { throw InvalidValueError("does not lead back to an app", example) }
-        guard scheme != "https" && scheme != "http" || EndpointURL(text, policy: .allowLoopbackHTTP) != nil else {
-            throw InvalidValueError("is not an https URL; plain http is for loopback only", example)
-        }
+        try require(
+            scheme != "https" && scheme != "http" || EndpointURL(text, policy: .allowLoopbackHTTP) != nil,
+            else: "is not an https URL; plain http is for loopback only", example)
         return text
     }
 

@@ -99,10 +99,10 @@ extension ValueType {
         .group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {
             "\($0)=\($1.text)"
         } key: { (name) throws(InvalidValueError) in
-            guard (1...32).contains(name.utf8.count), name.consists(of: .lowerCaseAndDigits + "-_") else {
-                throw InvalidValueError(
-                    "is not the name of a resource", "use 1 to 32 lower-case letters, digits, hyphens and underscores")
-            }
+            try require(
+                (1...32).contains(name.utf8.count) && name.consists(of: .lowerCaseAndDigits + "-_"),
+                else: "is not the name of a resource", "use 1 to 32 lower-case letters, digits, hyphens and underscores"
+            )
             return name
         } element: { entry, context in
             resourceURL(entry, &context)

@@ -74,9 +74,8 @@ extension ValueType {
             (text, _) throws(InvalidValueError) in
             if text == "0" { return .none }
             let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2 else {
-                throw InvalidValueError("\(Printable.word(text) ?? "the value") is not a rate")
-            }
+            try require(
+                parts.count == 2, else: "\(Printable.word(text) ?? "the value") is not a rate")
             return RequestLimits.Quota(
                 count: try NumberText.integer(parts[0], in: 1...1_000_000),
                 seconds: try NumberText.seconds(parts[1], in: 1...86_400))

@@ -15,6 +15,13 @@ public struct InvalidValueError: Error, CustomStringConvertible {
     public var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 
+/// Refuses a value unless a condition is met.
+func require(
+    _ isMet: Bool, else reason: @autoclosure () -> String, _ remedy: String? = nil
+) throws(InvalidValueError) {
+    guard isMet else { throw InvalidValueError(reason(), remedy) }
+}
+
 /// How the values of a type are read and shown.
 public struct ValueType<Value: Sendable>: Sendable {
     /// With its article: `a whole number from 0 to 65535`.

@@ -84,10 +84,6 @@ extension UTCTime {
         case day = "yyyy-nn-dd"
         /// The IMF-fixdate of HTTP (RFC 9110 section 5.6.7).
         case http = "www, dd bbb yyyy hh:ii:ss GMT"
-        /// OpenSSL's form of certificate times.
-        case openSSL = "bbb ee hh:ii:ss yyyy GMT"
-        /// Other TLS libraries' form of certificate times.
-        case certificate = "yyyy-nn-dd hh:ii:ss GMT"
     }
 
     /// The time of a text such as `2026-11-21T01:02:03Z`, or the beginning of a day such as `2026-11-21`. Nil for any
@@ -116,11 +112,9 @@ extension UTCTime {
             switch sign {
             case UInt8(ascii: "b"): monthName.append(byte)
             // The day of the week follows from the date.
-            case UInt8(ascii: "w"): return (UInt8(ascii: "A")...UInt8(ascii: "z")).contains(byte)
-            // A day below ten begins with a blank.
-            case UInt8(ascii: "e") where byte == UInt8(ascii: " ") && numbers[sign] == nil: break
+            case UInt8(ascii: "w"): return byte.isASCIILetter
             case UInt8(ascii: "a")...UInt8(ascii: "z"):
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+                guard byte.isASCIIDigit else { return false }
                 numbers[sign] = number(sign) * 10 + Int64(byte - UInt8(ascii: "0"))
             default: return byte == sign
             }
@@ -130,7 +124,7 @@ extension UTCTime {
         private func number(_ sign: UInt8) -> Int64 { numbers[sign] ?? 0 }
 
         var moment: Timestamp? {
-            let (year, day) = (number(UInt8(ascii: "y")), number(UInt8(ascii: "d")) + number(UInt8(ascii: "e")))
+            let (year, day) = (number(UInt8(ascii: "y")), number(UInt8(ascii: "d")))
             let (hour, minute) = (number(UInt8(ascii: "h")), number(UInt8(ascii: "i")))
             let second = number(UInt8(ascii: "s"))
             // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds
@@ -154,11 +148,8 @@ extension UTCTime {
     /// The inverse of ``date(daysSinceEpoch:)``, for years from 0 on.
     private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
         // January and February of year 0 belong to year -1 counted from March. One era more keeps all numbers positive.
-        let fromMarch = (month <= 2 ? year - 1 : year) + 400
-        let era = fromMarch / 400
-        let yearOfEra = fromMarch - era * 400
+        let years = (month <= 2 ? year - 1 : year) + 400
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return (era - 1) * 146_097 + dayOfEra - 719_468
+        return 365 * years + years / 4 - years / 100 + years / 400 + dayOfYear - 146_097 - 719_468
     }
 }
