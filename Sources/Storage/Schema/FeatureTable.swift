@@ -2,7 +2,7 @@
 ///
 /// Every program that has the feature makes the table where it is missing, and never changes it: a later version of the
 /// feature that needs other columns has a table of another name. A program without the feature leaves the table alone,
-/// and restores a backup that has it.
+/// restores a backup that has it, and refuses to copy the database.
 public struct FeatureTable: Sendable, Hashable {
     /// What the names of such tables begin with, and of no other table.
     package static let prefix = "own_"

@@ -86,6 +86,19 @@ struct FeatureTableTests {
         try await store.close()
     }
 
+    @Test("A database with a table of a feature that is missing is not copied, and the target is not made")
+    func copyWithoutFeature() async throws {
+        for var source in [file("first.db"), try postgres()] as [any DatabaseLocation] {
+            _ = try await fill(source)
+            source.featureTables = []
+            let error = try #require(throws: StorageError.self) {
+                try DatabaseTransfer.run(from: source, to: file("second.db", with: []))
+            }
+            #expect(error.reason.contains("nothing was copied: the source has the table own_visits"), "\(error.reason)")
+            #expect(!directory.exists("second.db"))
+        }
+    }
+
     @Test("A backup is restored with the tables that it has, also of features that are missing or have changed")
     func restore() async throws {
         try await SQLStore(configuration: file("store.db", with: [])).close()
