@@ -15,7 +15,8 @@ public struct FeatureTable: Sendable, Hashable {
     /// - Parameters:
     ///   - name: The table is `own_` and this name.
     ///   - columns: Their definitions and the constraints, of the types `INTEGER`, `TEXT` and `BLOB`. A row of a user
-    ///     ends with the user by `user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE`.
+    ///     ends with the user by `user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE`. So
+    ///     `latchkey users merge` erases the rows of the user that it merges into another.
     ///   - indexes: The columns of each index, such as `user_id, visited_at`.
     public init(_ name: String, _ columns: String, indexes: [String] = []) {
         let name = Self.prefix + name
