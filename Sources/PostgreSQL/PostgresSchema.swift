@@ -1,3 +1,4 @@
+import Glibc
 import Storage
 import StorageModel
 
@@ -6,7 +7,8 @@ enum PostgresSchema {
     /// Runs the missing migrations and makes the missing tables of features, in one transaction. Processes that start
     /// together run them one after the other, and later ones find nothing to do. Servers of the version before keep
     /// running: if the migration and their transactions wait for each other's locks, and the server undoes the
-    /// migration, it is tried again.
+    /// migration, it is tried again. So it is if it waits for a lock for a second, because all later transactions that
+    /// need the table wait behind it.
     static func bringUpToDate(
         _ configuration: PostgresConfiguration, with migrations: [Migration] = Schema.migrations
     ) throws(StorageError) {
@@ -17,9 +19,13 @@ enum PostgresSchema {
             {
                 do {
                     return try migrate(connection, with: migrations, configuration.featureTables)
-                } catch let error as PostgresError where error.isCollision && collisions < 20 {
+                } catch let error as PostgresError
+                    where (error.isCollision || error.isLockTimeout) && collisions < 40
+                {
                     collisions += 1
                     connection.rollBack()
+                    // Those that waited behind the migration run now.
+                    usleep(500_000)
                 }
             }
         }
@@ -31,6 +37,8 @@ enum PostgresSchema {
         try connection.script("BEGIN")
         // The letters of "Latchkey".
         _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
+        // After the lock of migrations: other processes may hold that one for longer.
+        try connection.script("SET LOCAL lock_timeout = '1s'")
         try connection.script(
             """
             CREATE TABLE IF NOT EXISTS latchkey_migrations (

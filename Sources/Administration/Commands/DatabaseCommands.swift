@@ -147,10 +147,9 @@ private func onDatabaseFile<Value>(
     _ command: (SQLiteConfiguration) throws(StorageError) -> Value
 ) throws -> Value {
     let database = try options.load(for: .operation).configuration.database
-    guard var file = database.file else {
+    guard let file = database.file else {
         throw failed("database.url is a PostgreSQL database; use \(equivalent)")
     }
-    file.featureTables = FeatureList.ofProgram.tables
     do throws(StorageError) {
         return try command(file)
     } catch {

@@ -72,14 +72,20 @@ enum AtomicFile {
         let sink = open(target, O_WRONLY | O_CLOEXEC)
         guard sink >= 0 else { throw unavailable("the file \(target) cannot be written: \(said)") }
         defer { close(sink) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
-            let count = sendfile(sink, source, nil, 1 << 30)
+            let count = read(source, &buffer, buffer.count)
             if count == 0 { return }
-            if count > 0 || errno == EINTR { continue }
-            guard [ENOSPC, EDQUOT, EFBIG].contains(errno) else {
-                throw unavailable("the file \(path) cannot be read: \(said)")
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw unavailable("the file \(path) cannot be read: \(said)") }
+            var rest = buffer[..<count]
+            while !rest.isEmpty {
+                let written = rest.withUnsafeBytes { write(sink, $0.baseAddress, $0.count) }
+                guard written >= 0 || errno == EINTR else {
+                    throw StorageError(.full, reason: "the file \(target) cannot be written: \(said)")
+                }
+                rest = rest.dropFirst(max(written, 0))
             }
-            throw StorageError(.full, reason: "the file \(target) cannot be written: \(said)")
         }
     }
 

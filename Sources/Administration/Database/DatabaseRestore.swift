@@ -12,8 +12,9 @@ package struct DatabaseRestore: Sendable, Hashable {
     /// Replaces the configured database with a backup. Blocks.
     ///
     /// The backup is copied first, and the copy is checked: it must be undamaged, of this version or an older one that
-    /// this one can migrate, and have exactly the tables, indexes and triggers of that version. The former database is
-    /// kept. A crash in between leaves the former database or the new one.
+    /// this one can migrate, and have exactly the tables, indexes and triggers of that version, beside tables of
+    /// features in other packages. The former database is kept. A crash in between leaves the former database or the
+    /// new one.
     ///
     /// - Parameter mark: The suffix of the former database's name.
     /// - Throws: ``StorageError``, and then the database is unchanged; also if a server has it open.
@@ -29,7 +30,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             defer { AtomicFile.discard(temporary) }
             try AtomicFile.copy(backup, into: temporary)
             let copy = try DetachedDatabase.open(temporary)
-            let steps = try examine(copy, allowing: configuration.featureTables)
+            let steps = try examine(copy)
             let former = try install(copy, temporary, as: database, configuration, mark)
             return DatabaseRestore(steps: steps, former: former)
         } catch {
@@ -58,9 +59,8 @@ package struct DatabaseRestore: Sendable, Hashable {
         }
     }
 
-    /// - Parameter tables: Those that features of this program may have made in it.
     /// - Returns: The version of its tables.
-    private static func examine(_ db: SQLiteConnection, allowing tables: [FeatureTable]) throws -> Int {
+    private static func examine(_ db: SQLiteConnection) throws -> Int {
         try DetachedDatabase.settle(db)
         let missing = try Schema.missing(db)
         let done = Schema.migrations.dropLast(missing.count)
@@ -70,10 +70,8 @@ package struct DatabaseRestore: Sendable, Hashable {
         try DetachedDatabase.check(db)
         let model = try SQLiteConnection(SQLiteConnection.inMemory)
         try Schema.migrate(model, with: Array(done))
-        let (found, always) = (try objects(db), try objects(model))
-        try Schema.make(tables, in: model)
         guard missing.map(\.name) == Schema.migrations.suffix(missing.count).map(\.name),
-            try found.isSuperset(of: always) && found.isSubset(of: objects(model))
+            try objects(db) == objects(model)
         else {
             throw StorageError(
                 .corrupt, reason: "its tables, indexes or triggers are not those of any version of Latchkey")
@@ -81,12 +79,16 @@ package struct DatabaseRestore: Sendable, Hashable {
         return Schema.version(lacking: missing)
     }
 
-    /// The whole schema, as texts to compare: code that is not in it cannot run. Without white space outside of SQL's
-    /// texts, which differs where a migration has added a column.
+    /// The schema, as texts to compare: code that is not in it cannot run. Without white space outside of SQL's texts,
+    /// which differs where a migration has added a column.
+    ///
+    /// Without each ``FeatureTable`` and its indexes: the backup may have those of any version of any feature. Their
+    /// triggers are compared.
     private static func objects(_ db: SQLiteConnection) throws -> Set<String> {
         let sql = """
             SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
             WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')
+            AND NOT (type IN ('table', 'index') AND tbl_name GLOB '\(FeatureTable.prefix)*')
             """
         return Set(
             try db.session.all(SQL(sql)) { row in

@@ -39,7 +39,8 @@ package struct DatabaseTransfer: Sendable, Hashable {
             try refuse(source, target)
             let shapes = try TableShape.all(with: source.featureTables)
             return try source.alone(as: "the source", shapes) { from in
-                try target.alone(as: "the target", shapes) { to in
+                try refuseUnknownTables(in: from, beside: shapes)
+                return try target.alone(as: "the target", shapes) { to in
                     try refuseRows(of: shapes, in: to)
                     let tables = try shapes.map { shape in
                         try copy(shape, from, to) { progress in
@@ -88,6 +89,25 @@ package struct DatabaseTransfer: Sendable, Hashable {
     private static func older(_ name: String) -> StorageError {
         StorageError(
             .unavailable, reason: "\(name) has the tables of an older version; run latchkey migrate on it first")
+    }
+
+    /// The rows of a feature that this program lacks would be left out.
+    private static func refuseUnknownTables(in db: SQLSession, beside shapes: [TableShape]) throws {
+        let names = try db.all(
+            db.isPostgres
+                ? "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
+                : "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"
+        ) { try $0.text(0) }
+        let known = Set(shapes.map(\.name))
+        guard let name = names.first(where: { $0.hasPrefix(FeatureTable.prefix) && !known.contains($0) }) else {
+            return
+        }
+        throw StorageError(
+            .unavailable,
+            reason: """
+                the source has the table \(name) of a feature that this program lacks; copy it with the program that \
+                has the feature, or drop the table
+                """)
     }
 
     private static func refuseRows(of shapes: [TableShape], in db: SQLSession) throws {

@@ -86,21 +86,51 @@ struct FeatureTableTests {
         try await store.close()
     }
 
-    @Test("A backup is restored with the tables that it has, and not with those of features that are missing")
+    @Test("A database with a table of a feature that is missing is not copied, and the target is not made")
+    func copyWithoutFeature() async throws {
+        for var source in [file("first.db"), try postgres()] as [any DatabaseLocation] {
+            _ = try await fill(source)
+            source.featureTables = []
+            let error = try #require(throws: StorageError.self) {
+                try DatabaseTransfer.run(from: source, to: file("second.db", with: []))
+            }
+            #expect(error.reason.contains("nothing was copied: the source has the table own_visits"), "\(error.reason)")
+            #expect(!directory.exists("second.db"))
+        }
+    }
+
+    @Test("A backup is restored with the tables that it has, also of features that are missing or have changed")
     func restore() async throws {
         try await SQLStore(configuration: file("store.db", with: [])).close()
         _ = try DatabaseBackup.make(of: file("store.db"), at: directory.file("before.db"), replaces: false)
         _ = try await fill(file("store.db"))
         _ = try DatabaseBackup.make(of: file("store.db"), at: directory.file("after.db"), replaces: false)
-        for name in ["before.db", "after.db"] {
-            _ = try DatabaseRestore.run(from: directory.file(name), to: file("store.db"), mark: name)
+        _ = try DatabaseRestore.run(from: directory.file("before.db"), to: file("store.db"), mark: "first")
+        let changed = FeatureTable("visits", "id INTEGER PRIMARY KEY, place TEXT")
+        for (mark, tables) in [("same", [Self.visits]), ("changed", [changed]), ("missing", [])] {
+            _ = try DatabaseRestore.run(
+                from: directory.file("after.db"), to: file("store.db", with: tables), mark: mark)
+            let store = try SQLStore(configuration: file("store.db", with: tables))
+            #expect(try await count(store) == 1)
+            try await store.close()
         }
-        let store = try SQLStore(configuration: file("store.db"))
-        #expect(try await count(store) == 1)
-        try await store.close()
-        let error = try #require(throws: StorageError.self) {
-            try DatabaseRestore.run(from: directory.file("after.db"), to: file("store.db", with: []), mark: "last")
+    }
+
+    @Test("A backup with a trigger on a feature's table, or with a view of such a name, is refused")
+    func restoreOfCode() async throws {
+        let code = [
+            "CREATE TRIGGER own_spy AFTER INSERT ON own_visits BEGIN DELETE FROM users; END",
+            "CREATE VIEW own_users AS SELECT * FROM users",
+        ]
+        _ = try await fill(file("store.db"))
+        for (number, statement) in code.enumerated() {
+            let name = "backup-\(number).db"
+            _ = try DatabaseBackup.make(of: file("store.db"), at: directory.file(name), replaces: false)
+            try DatabaseProbe(path: directory.file(name)).change(statement)
+            let error = try #require(throws: StorageError.self) {
+                try DatabaseRestore.run(from: directory.file(name), to: file("store.db"), mark: "former")
+            }
+            #expect(error.reason.contains("tables, indexes or triggers"), "\(error.reason)")
         }
-        #expect(error.reason.contains("tables"))
     }
 }

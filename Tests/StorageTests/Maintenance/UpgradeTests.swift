@@ -308,6 +308,25 @@ struct UpgradeTests {
         }
     }
 
+    @Test("While a migration waits for a transaction that has read a table, others can read the table")
+    func givesWay() async throws {
+        let database = try Database(.postgres)
+        let cluster = try PostgresCluster.shared()
+        let holder = PostgresConnection(
+            PostgresConfiguration(url: Secret(database.url), statementTimeout: .seconds(120)), gate: ReconnectGate())
+        defer { holder.close() }
+        try holder.connect()
+        try holder.script("BEGIN; SELECT count(*) FROM users")
+        let migration = Task.detached { try database.migrate(with: Schema.migrations) }
+        let waiting = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'users'::regclass AND NOT granted)"
+        try await until { try cluster.execute(waiting, on: database.url) == "t" }
+        #expect(try cluster.execute("SELECT count(*) FROM users", on: database.url) == "0")
+        // Fails if the server has ended the holder's transaction before.
+        try holder.script("COMMIT")
+        try await migration.value
+        #expect(try database.steps().contains("37 former tables"))
+    }
+
     @Test("A migration that the server undoes because of a deadlock is tried again")
     func deadlocked() async throws {
         // A server of its own, because event triggers concern all schemas.
