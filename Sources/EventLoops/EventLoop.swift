@@ -36,6 +36,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private enum Work {
         case job(UnownedJob)
         case call(@Sendable () -> Void)
+        /// In the place of work that was taken to be run.
+        case taken
     }
 
     /// What other threads submit.
@@ -252,10 +254,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         var count = 0
         while count < EventLoop.workPerTurn, count < work.count {
             let item = work[count]
+            // What only a closure holds ends here, and not in a change of `work`: its end may submit work.
+            work[count] = .taken
             count += 1
             switch item {
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .call(let call): call()
+            case .taken: break
             }
         }
         if count == work.count {

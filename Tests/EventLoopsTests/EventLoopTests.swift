@@ -37,6 +37,17 @@ struct EventLoopTests {
         #expect(count.withLock { $0 } > 0)
     }
 
+    @Test("What ends with a piece of work may submit more")
+    func submittedAtEnd() async throws {
+        let loop = try EventLoop(label: "at end", tick: .seconds(600))
+        await withCheckedContinuation { done in
+            // On the loop, so that the submitted closure has the last reference.
+            loop.execute {
+                loop.execute { [last = AtEnd { loop.execute { done.resume() } }] in _ = last }
+            }
+        }
+    }
+
     @Test("A task of the loop resumes on it after each suspension")
     func tasks() async throws {
         let loop = try EventLoop(label: "tasks", tick: .seconds(600))
