@@ -288,6 +288,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// an earlier call. On the loop's thread.
     package func setAlarm(of member: Registration, to time: MonotonicTime) {
         assert(isCurrent)
+        guard slots[member.slot].generation == member.generation else { return }
         alarms.removeAll { $0.member.slot == member.slot }
         alarms.append(Alarm(member: member, time: time))
         nextAlarm = alarms.map(\.time).min() ?? .never

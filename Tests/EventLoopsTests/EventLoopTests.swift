@@ -104,6 +104,22 @@ struct EventLoopTests {
         #expect(member.ticks == 1 && other.ticks == 0)
     }
 
+    @Test("An alarm of a former member leaves that of its slot's present one")
+    func alarmOfFormerMember() async throws {
+        let loop = try EventLoop(label: "former", tick: .seconds(600))
+        let (former, present) = (Member(nil), Member(nil))
+        try await on(loop) {
+            let registration = loop.register(former)
+            loop.unregister(registration, descriptor: nil)
+            try present.begin(on: loop)
+            present.setAlarm(to: .now().advanced(by: .milliseconds(20)), on: loop)
+            loop.setAlarm(of: registration, to: .now().advanced(by: .seconds(600)))
+        }
+        try await until { present.ticks == 1 }
+        #expect(former.ticks == 0)
+        try await on(loop) { present.end(on: loop) }
+    }
+
     @Test("A slot that is used again gets no event of its former member")
     func generations() async throws {
         let loop = try EventLoop(label: "generations", tick: .seconds(600))
