@@ -39,6 +39,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private enum Work {
         case job(UnownedJob)
         case call(@Sendable () -> Void)
+        /// In the place of work that was taken to be run.
+        case taken
     }
 
     /// What other threads submit.
@@ -256,10 +258,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         var count = 0
         while count < EventLoop.workPerTurn, count < work.count {
             let item = work[count]
+            // What only a closure holds ends here, and not in a change of `work`: its end may submit work.
+            work[count] = .taken
             count += 1
             switch item {
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .call(let call): call()
+            case .taken: break
             }
         }
         if count == work.count {
@@ -287,6 +292,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// an earlier call. On the loop's thread.
     package func setAlarm(of member: Registration, to time: MonotonicTime) {
         assert(isCurrent)
+        guard slots[member.slot].generation == member.generation else { return }
         alarms.removeAll { $0.member.slot == member.slot }
         alarms.append(Alarm(member: member, time: time))
         nextAlarm = alarms.map(\.time).min() ?? .never

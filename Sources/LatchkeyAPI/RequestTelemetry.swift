@@ -3,6 +3,7 @@ package import HTTPTypes
 import Logging
 package import Primitives
 import SignIn
+import StorageModel
 import Synchronization
 package import Tracing
 
@@ -55,8 +56,11 @@ struct AccessLog: Sendable {
                 "peer": "\(request.peer)",
                 "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),
             ]
-            if let failure = ((error as? NoticedError)?.error ?? error) as? SignInError, failure.fault == .ours {
+            switch (error as? NoticedError)?.error ?? error {
+            case let failure as SignInError where failure.fault == .ours:
                 metadata["cause"] = failure.cause.map { "\($0)" }
+            case let failure as StorageError: metadata["cause"] = "\(failure.reason)"
+            default: break
             }
             return metadata
         }

@@ -37,6 +37,17 @@ struct EventLoopTests {
         #expect(count.withLock { $0 } > 0)
     }
 
+    @Test("What ends with a piece of work may submit more")
+    func submittedAtEnd() async throws {
+        let loop = try EventLoop(label: "at end", tick: .seconds(600))
+        await withCheckedContinuation { done in
+            // On the loop, so that the submitted closure has the last reference.
+            loop.execute {
+                loop.execute { [last = AtEnd { loop.execute { done.resume() } }] in _ = last }
+            }
+        }
+    }
+
     @Test("A task of the loop resumes on it after each suspension")
     func tasks() async throws {
         let loop = try EventLoop(label: "tasks", tick: .seconds(600))
@@ -91,6 +102,22 @@ struct EventLoopTests {
         }
         for _ in 0..<100 { await passed(loop) }
         #expect(member.ticks == 1 && other.ticks == 0)
+    }
+
+    @Test("An alarm of a former member leaves that of its slot's present one")
+    func alarmOfFormerMember() async throws {
+        let loop = try EventLoop(label: "former", tick: .seconds(600))
+        let (former, present) = (Member(nil), Member(nil))
+        try await on(loop) {
+            let registration = loop.register(former)
+            loop.unregister(registration, descriptor: nil)
+            try present.begin(on: loop)
+            present.setAlarm(to: .now().advanced(by: .milliseconds(20)), on: loop)
+            loop.setAlarm(of: registration, to: .now().advanced(by: .seconds(600)))
+        }
+        try await until { present.ticks == 1 }
+        #expect(former.ticks == 0)
+        try await on(loop) { present.end(on: loop) }
     }
 
     @Test("A slot that is used again gets no event of its former member")

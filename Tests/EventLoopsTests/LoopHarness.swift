@@ -75,6 +75,15 @@ final class DispatchGate: Sendable {
     func open() { semaphore.signal() }
 }
 
+/// Calls something when its last reference is gone.
+final class AtEnd: Sendable {
+    private let call: @Sendable () -> Void
+
+    init(_ call: @escaping @Sendable () -> Void) { self.call = call }
+
+    deinit { call() }
+}
+
 /// A pipe that does not block.
 final class Pipe: Sendable {
     let reading: Int32

@@ -347,4 +347,15 @@ struct AccessTests {
         #expect(app.log.lines.last?.metadata["cause"] == "scripted")
         #expect(!app.log.text.contains("QUERY"))
     }
+
+    @Test("A failure of the store in a handler is logged with its cause")
+    func storeFailure() async throws {
+        let app = try TestApp()
+        var router = Router()
+        router.get("/notes") { _ in throw StorageError(.corrupt, reason: "a note is cut") }
+        let response = try await app.api.handler(with: router)(Request(.get, "/notes"))
+        #expect(response.status == .serviceUnavailable)
+        #expect(app.log.lines.last?.message == "request")
+        #expect(app.log.lines.last?.metadata["cause"] == "a note is cut")
+    }
 }

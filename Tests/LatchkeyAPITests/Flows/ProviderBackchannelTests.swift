@@ -80,11 +80,11 @@ struct ProviderBackchannelTests {
         #expect(calls.app.carrier.http.requests(to: FakeCarrier.providerBackchannelURL).isEmpty)
     }
 
-    @Test("sends the hint of its kind", arguments: ["login_hint_token", "id_token_hint"])
+    @Test("sends the hint of its kind, and no empty user code", arguments: ["login_hint_token", "id_token_hint"])
     func hints(_ name: String) async throws {
         let calls = try ProviderBackchannelCalls()
         let value = name == "id_token_hint" ? calls.app.carrier.idToken() : "TOKEN"
-        #expect(try await calls.start([name: "\"\(value)\""]).status == 200)
+        #expect(try await calls.start([name: "\"\(value)\"", "user_code": "\"\""]).status == 200)
         #expect(try calls.asked() == ["scope": "openid", name: value])
     }
 

@@ -89,7 +89,7 @@ struct TransactionConformanceTests {
     @Test("A receipt is recorded for the session's user when that user approved", arguments: StoreKind.all)
     func recorded(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let (token, identity, _) = try await session(in: store)
+        let (token, identity, user) = try await session(in: store)
         let (_, other, _) = try await session(in: store)
         let receipt = try receipt()
         for stranger in [other, Records.identity("nobody's")] {
@@ -99,6 +99,10 @@ struct TransactionConformanceTests {
         #expect(try await store.redeemReceipt(receipt.id, at: Records.now) == .unknownReceipt)
         let admitted = try await store.addReceipt(receipt, approvedBy: identity, session: token, at: Records.now)
         #expect(admitted == nil)
+        let owner = try await store.reads.submit { db in
+            try db.number("SELECT user_id FROM receipts WHERE receipt_hash = ?", receipt.id)
+        }
+        #expect(owner == user.id.number)
         #expect(try await store.redeemReceipt(receipt.id, at: Records.now) == nil)
         withExtendedLifetime(holding) {}
     }
