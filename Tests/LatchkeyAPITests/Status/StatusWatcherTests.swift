@@ -86,6 +86,7 @@ extension StatusRoutes: APIFeature {
     static var schemas: KeyValuePairs<String, APISchema> { [:] }
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
+    func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
     var pageRegistration: (any PageRegistration)? { nil }
 
     func signInRequest(

@@ -43,7 +43,7 @@ struct PushedAuthorizationTests {
                 state: Secret("state-1"), nonce: Secret("nonce-1"), codeChallenge: "challenge-1",
                 correlationID: subjects.correlationID)
             request.loginHintToken = "hint-token"
-            request.loginHint = "jane@example.org"
+            request.demand.loginHint = "jane@example.org"
             request.demand.acrValues = ["a3", "a1"]
             request.demand.context = "Pay 10 €"
             request.demand.prompt = [.login]
