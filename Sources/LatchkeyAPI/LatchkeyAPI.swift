@@ -259,12 +259,30 @@ extension LatchkeyAPI {
     func makeRouter() -> Router {
         var router = Router()
         if let files { router.files = { try await files.respond(to: $0) } }
+        addCoreRoutes(to: &router)
+        for feature in features { feature.addRoutes(to: &router, of: self) }
+        return router
+    }
+
+    /// The method and pattern of a route that a feature adds and the core or another feature, too: the later would
+    /// replace the earlier, also its access rule.
+    package var routeAddedTwice: String? {
+        var core = Router()
+        addCoreRoutes(to: &core)
+        let ofFeatures = features.flatMap { feature in
+            var router = Router()
+            feature.addRoutes(to: &router, of: self)
+            return router.routes
+        }
+        var seen: Set<String> = []
+        return (core.routes + ofFeatures).map { "\($0.method) \($0.pattern)" }.first { !seen.insert($0).inserted }
+    }
+
+    private func addCoreRoutes(to router: inout Router) {
         addSignInRoutes(to: &router)
         addAccountRoutes(to: &router)
         addSessionRoutes(to: &router)
         addOperationRoutes(to: &router)
-        for feature in features { feature.addRoutes(to: &router, of: self) }
-        return router
     }
 
     private func addSignInRoutes(to router: inout Router) {

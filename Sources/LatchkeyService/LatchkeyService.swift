@@ -105,6 +105,10 @@ public final class LatchkeyService: Sendable {
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             metricsEndpoint: configuration.metricsEndpoint { await metrics.page() }, uptime: uptime,
             version: LatchkeyVersion.text, features: features, tracer: tracer, logger: logger)
+        if let route = api.routeAddedTwice {
+            throw LatchkeyStartError(
+                .configuration, "a feature adds the route \(route), which the core or another feature has. Rename it")
+        }
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
         listeners = serverConfiguration.listeners

@@ -53,8 +53,15 @@ struct Housekeeping: Sendable {
             }
         }
         for feature in features {
-            removed += try await repeating { limit async throws(StorageError) in
-                try await feature.purge(at: now, limit: limit)
+            do throws(StorageError) {
+                removed += try await repeating { limit async throws(StorageError) in
+                    try await feature.purge(at: now, limit: limit)
+                }
+            } catch {
+                // The features after it have their turn.
+                logger.warning(
+                    "could not remove expired records",
+                    metadata: ["error": "\(error.code)", "feature": "\(type(of: feature))"])
             }
         }
         if removed > 0 { logger.debug("removed expired records", metadata: ["rows": .stringConvertible(removed)]) }

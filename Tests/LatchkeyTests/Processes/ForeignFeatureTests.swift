@@ -6,6 +6,7 @@ import LatchkeyFeatures
 import Logging
 import Observability
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 import Synchronization
@@ -59,6 +60,68 @@ import Testing
             #expect(error.status.code == 503)
             #expect(error.headers[.retryAfter] == "1")
         }
+    }
+
+    @Test("A feature that adds a route of the core keeps the service from its start")
+    func replacesRoute() async throws {
+        try await SignInHarness.with { harness in
+            var configuration = harness.configuration
+            configuration.database.url = DatabaseURL(path: harness.directory.file("other.db"))
+            let error = #expect(throws: LatchkeyStartError.self) {
+                try LatchkeyService(
+                    configuration: configuration, features: FeatureList.standard.adding(ReplacingFeature.self))
+            }
+            #expect(error?.description.contains("GET /users/me,") == true)
+        }
+    }
+
+    @Test("A feature that cannot remove its expired rows keeps no other from removing theirs")
+    func purgeFails() async throws {
+        try await SignInHarness.with { harness in
+            let list = FeatureList.none.adding(FailingFeature.self, PurgedFeature.self)
+            var configuration = harness.configuration
+            configuration.database.url = DatabaseURL(path: harness.directory.file("other.db"))
+            let store = try list.openStore(configuration.database)
+            let context = FeatureContext(
+                configuration: configuration, store: store, metrics: MetricsRegistry(), clock: .system,
+                uptime: .system, logger: Logger(label: "test"))
+            let housekeeping = Housekeeping(
+                store: store, auditRetention: configuration.auditRetention,
+                signingKeys: harness.service.useCases.signingKeys, sessions: harness.service.useCases.sessions,
+                features: try list.features.compactMap { try $0.make(in: context) }, clock: .system,
+                logger: context.logger)
+            try await housekeeping.purge()
+            #expect(PurgedFeature.count.withLock { $0 } == 1)
+            try await store.close()
+        }
+    }
+}
+
+/// Would open a route of the core to all.
+private struct ReplacingFeature: BasicFeature {
+    init?(_ settings: NoSettings, in context: FeatureContext) {}
+
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        router.get("/users/me") { _ in Response(status: .noContent) }
+    }
+}
+
+private struct FailingFeature: BasicFeature {
+    init?(_ settings: NoSettings, in context: FeatureContext) {}
+
+    func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        throw StorageError(.corrupt, reason: "a note is cut")
+    }
+}
+
+private struct PurgedFeature: BasicFeature {
+    static let count = Mutex(0)
+
+    init?(_ settings: NoSettings, in context: FeatureContext) {}
+
+    func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        Self.count.withLock { $0 += 1 }
+        return 0
     }
 }
 
