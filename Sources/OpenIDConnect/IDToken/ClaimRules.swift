@@ -19,7 +19,8 @@ extension ClaimValidationContext {
             hasExpectedValue: { $0.requestID == nil || $0.expectation.requestID != nil },
             found: { "auth_req_id is \(DisplayText.shape($0.requestID))" }),
         .init(
-            .acr, { $0.hasACR }, hasExpectedValue: { !$0.expectation.demand.acrValues.isEmpty }, found: { $0.foundACR }),
+            .acr, { $0.hasACR }, hasExpectedValue: { !$0.expectation.demand.acrValues.isEmpty },
+            found: { $0.foundACR }),
         .init(
             .authTime, { $0.hasAuthTime },
             hasExpectedValue: {
