@@ -97,7 +97,6 @@ extension StatusRoutes: APIFeature {
     func describe(in json: inout JSONObjectWriter) {}
 
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
-    func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
 
     /// Those of a server that has just started.
     static var ofNothing: StatusRoutes {
