@@ -16,8 +16,7 @@ public struct AuthenticationDemand: Sendable, Hashable {
     public var prompt: [Prompt] = []
     /// Whom the provider may expect to sign in.
     public var loginHint: String?
-    /// How long ago the user may have authenticated, in seconds (`max_age`), up to ``longestMaximumAge``; nil if it is
-    /// not limited.
+    /// How long ago the user may have authenticated, in seconds (`max_age`), up to a year; nil if it is not limited.
     public var maximumAge: Int64?
     /// The time before which the user must not have authenticated: the start of a sign-in with `prompt=login`.
     public var since: Timestamp?

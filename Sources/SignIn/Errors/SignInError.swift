@@ -18,7 +18,7 @@ package struct SignInError: Error, Sendable, Hashable {
         case issuerMismatch = "issuer_mismatch"
         /// A receipt that was redeemed before.
         case receiptRedeemed = "receipt_redeemed"
-        /// The provider refused the code: ``SignInError/providerCode`` says why.
+        /// The provider refused the code: `providerCode` of the error says why.
         case refusedByProvider = "refused_by_carrier"
         /// The caller may not use the client (RFC 6749 section 5.2).
         case unauthorizedClient = "unauthorized_client"
