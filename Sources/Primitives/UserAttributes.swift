@@ -17,22 +17,29 @@ public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
     public static let verifiable: [UserAttribute] = [.email, .phoneNumber]
 
     /// The attribute's place in a table. Places are stored: they never change.
-    @usableFromInline package var index: Int { row.index }
-    /// The name that users see.
-    package var label: String { row.label }
-    /// What the `input` of a form has for it in HTML.
-    package var input: String { row.input }
-
-    /// The e-mail address has no `type="email"`: a browser's rules for addresses differ from this server's.
-    private var row: (index: Int, label: String, input: String) {
+    @usableFromInline package var index: Int {
         switch self {
-        case .username: (0, "Username", #"autocomplete="username" spellcheck="false""#)
-        case .name: (1, "Name", #"autocomplete="name""#)
-        case .givenName: (2, "Given name", #"autocomplete="given-name""#)
-        case .familyName: (3, "Family name", #"autocomplete="family-name""#)
-        case .email: (4, "Email", #"autocomplete="email" inputmode="email" spellcheck="false""#)
-        case .phoneNumber: (5, "Phone number", #"autocomplete="tel" type="tel""#)
-        case .postalCode: (6, "Postal code", #"autocomplete="postal-code" spellcheck="false""#)
+        case .username: 0
+        case .name: 1
+        case .givenName: 2
+        case .familyName: 3
+        case .email: 4
+        case .phoneNumber: 5
+        case .postalCode: 6
+        }
+    }
+
+    /// In a form: the name that users see, and what the `input` has in HTML. The e-mail address has no `type="email"`:
+    /// a browser's rules for addresses differ from this server's.
+    package var field: (label: String, input: String) {
+        switch self {
+        case .username: ("Username", #"autocomplete="username" spellcheck="false""#)
+        case .name: ("Name", #"autocomplete="name""#)
+        case .givenName: ("Given name", #"autocomplete="given-name""#)
+        case .familyName: ("Family name", #"autocomplete="family-name""#)
+        case .email: ("Email", #"autocomplete="email" inputmode="email" spellcheck="false""#)
+        case .phoneNumber: ("Phone number", #"autocomplete="tel" type="tel""#)
+        case .postalCode: ("Postal code", #"autocomplete="postal-code" spellcheck="false""#)
         }
     }
 }

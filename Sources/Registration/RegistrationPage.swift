@@ -79,7 +79,7 @@ struct RegistrationPage {
 
     private var sent: String {
         let attributes = profile.present.map { attribute in
-            (attribute.label, profile[attribute] ?? "", registration.verified[attribute] ?? false)
+            (attribute.field.label, profile[attribute] ?? "", registration.verified[attribute] ?? false)
         }
         let facts =
             attributes + claims.present.map { (Self.label($0), claims[$0].map(Self.text) ?? "", false) }
@@ -150,8 +150,8 @@ struct RegistrationPage {
             + (problem == nil ? "" : " aria-invalid=\"true\" aria-describedby=\"\(name)-problem\"")
         let value = entries[attribute] ?? profile[attribute] ?? ""
         return """
-            <div><label for="\(name)">\(HTML.escaped(attribute.label))\(hint)</label>
-            <input id="\(name)" name="\(name)" value="\(HTML.escaped(value))" \(attribute.input)\(marks)>\
+            <div><label for="\(name)">\(HTML.escaped(attribute.field.label))\(hint)</label>
+            <input id="\(name)" name="\(name)" value="\(HTML.escaped(value))" \(attribute.field.input)\(marks)>\
             \(problem.map { "\n<p class=\"problem\" id=\"\(name)-problem\">\(HTML.escaped($0))</p>" } ?? "")</div>
             """
     }
@@ -159,7 +159,7 @@ struct RegistrationPage {
     private func problem(with attribute: UserAttribute) -> String? {
         guard case .refused(let error, let problems) = refusal else { return nil }
         if attribute == .email, error.code == SignInError.Code.emailDomainBlocked.rawValue { return error.userMessage }
-        return problems[attribute].map { "\(attribute.label) \($0)." }
+        return problems[attribute].map { "\(attribute.field.label) \($0)." }
     }
 
     // Texts.

@@ -36,7 +36,12 @@ extension User {
     private func response(_ claims: ClientClaims?) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
-            for (name, attribute) in Self.shownAttributes { json.add(name, orNull: profile[attribute]) }
+            // One by one: in a loop, the names are no literals to the compiler.
+            json.add("username", orNull: profile[.username])
+            json.add("name", orNull: profile[.name])
+            json.add("email", orNull: profile[.email])
+            json.add("postal_code", orNull: profile[.postalCode])
+            json.add("phone_number", orNull: profile[.phoneNumber])
             json.add("zenkey_sub", publicID)
             json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
@@ -73,7 +78,7 @@ extension User {
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])
             profile.writeName(to: &json)
-            for (name, attribute) in Self.shownAttributes.dropFirst(2) {
+            for (name, attribute) in Self.androidAttributes {
                 if let text = profile[attribute] { json.add(name, object: { $0.add("value", text) }) }
             }
             if let claims {
@@ -87,10 +92,8 @@ extension User {
         }
     }
 
-    /// In the order of the response.
-    private static let shownAttributes: [(StaticString, UserAttribute)] = [
-        ("username", .username), ("name", .name), ("email", .email), ("postal_code", .postalCode),
-        ("phone_number", .phoneNumber),
+    private static let androidAttributes: [(StaticString, UserAttribute)] = [
+        ("email", .email), ("postal_code", .postalCode), ("phone_number", .phoneNumber),
     ]
 }
 

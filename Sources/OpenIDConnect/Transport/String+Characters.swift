@@ -3,7 +3,7 @@ import Primitives
 extension String {
     /// Whether the text is 1 to so many visible ASCII characters: the form of subjects, ids and tokens.
     package func isVisibleASCII(upTo maximum: Int = .max) -> Bool {
-        (1...maximum).contains(utf8.count) && utf8.allSatisfy(\.isVisibleASCII)
+        (1...maximum).contains(utf8.count) && withBytes { $0.allSatisfy(\.isVisibleASCII) }
     }
 }
 

@@ -1,6 +1,9 @@
 /// Percent-encoding (RFC 3986 section 2.1) and the form encoding that is made of it.
 package enum PercentEncoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
+    private static let unreserved: [Bool] = {
+        (0...UInt8.max).map(isUnreserved)
+    }()
 
     /// The unreserved characters of RFC 3986 section 2.3.
     @inlinable @inline(__always)
@@ -15,17 +18,19 @@ package enum PercentEncoding {
     /// `+` and `%20` mean a space.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         text.withBytes { text in
-            var start = 0
-            while true {
-                // Most texts need no encoding at all.
-                var end = start
-                while end < text.count, isUnreserved(text[end]) { end += 1 }
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<end]))
-                guard end < text.count else { return }
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(digits[Int(text[end] >> 4)])
-                bytes.append(digits[Int(text[end] & 15)])
-                start = end + 1
+            unreserved.withUnsafeBufferPointer { unreserved in
+                var start = 0
+                while true {
+                    // Most texts need no encoding at all.
+                    var end = start
+                    while end < text.count, unreserved[Int(text[end])] { end += 1 }
+                    bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<end]))
+                    guard end < text.count else { return }
+                    bytes.append(UInt8(ascii: "%"))
+                    bytes.append(digits[Int(text[end] >> 4)])
+                    bytes.append(digits[Int(text[end] & 15)])
+                    start = end + 1
+                }
             }
         }
     }
