@@ -30,7 +30,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         var generation: UInt32 = 0
     }
 
-    /// When a member is told of the time, besides the ticks of all.
+    /// The time at which the loop calls one member. A tick calls all members.
     private struct Alarm {
         let member: Registration
         let time: MonotonicTime
