@@ -90,6 +90,7 @@ import Testing
             $0["expr"] as? String
         }
         #expect(expressions.count > 20)
+        #expect(Set(panels.compactMap { $0["id"] as? Int }).count == panels.count, "ids of panels are unique")
         // Only Grafana replaces `$__rate_interval`.
         let asRules = expressions.enumerated().map { number, expression -> [String: Any] in
             ["record": "panel\(number):value", "expr": expression.replacing("$__rate_interval", with: "5m")]
