@@ -47,7 +47,7 @@ extension Configuration {
         APIKeys(
             apiKeys.compactMap { key in
                 let grant = APIGrant(
-                    name: key.name, clients: key.clients.isEmpty ? nil : Set(key.clients.map(\.text)),
+                    clients: key.clients.isEmpty ? nil : Set(key.clients.map(\.text)),
                     origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)),
                     isAdministrator: key.isAdministrator)
                 switch key.proof {

@@ -11,7 +11,9 @@ public struct TraceContext: Sendable, Hashable {
 
     /// The trace of the request being handled; nil if it has none.
     @TaskLocal public static var current: TraceContext?
+}
 
+extension TraceContext {
     /// Reads a `traceparent` field strictly (section 3.2). In version 00 nothing follows the flags; in a later one,
     /// anything after a hyphen. Version ff, ids of only zeros, and upper-case digits are invalid.
     public init?(traceparent text: String) {
@@ -30,12 +32,6 @@ public struct TraceContext: Sendable, Hashable {
         spanID = span
         // The lowest bit of the last digit.
         isSampled = "13579bdf".utf8.contains(bytes[54])
-    }
-
-    private init(traceID: String, spanID: String, isSampled: Bool) {
-        self.traceID = traceID
-        self.spanID = spanID
-        self.isSampled = isSampled
     }
 
     /// The first span of a new trace.

@@ -17,16 +17,10 @@ public struct TrustedProxies: Sendable {
     }
 
     /// The proxies' addresses.
-    public var ranges: [IPAddressRange]
-    public var field: Field
+    public var ranges: [IPAddressRange] = []
+    public var field = Field.xForwardedFor
     /// More proxies than any request passes.
     private static let maximumHops = 32
-
-    /// Trusts the proxies at these addresses.
-    public init(_ ranges: [IPAddressRange] = [], field: Field = .xForwardedFor) {
-        self.ranges = ranges
-        self.field = field
-    }
 
     /// The client's address as far as it can be trusted; nil without one. A malformed entry counts as the proxy itself.
     func client(of request: Request) -> IPAddress? {
@@ -90,7 +84,7 @@ public struct TrustedProxies: Sendable {
 
     /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
     private static func address(_ word: Substring) -> IPAddress? {
-        var text = trimmed(word)
+        var text = Substring(word.utf8.trimmed)
         guard text.utf8.count <= longestAddress else { return nil }
         if text.first == "[" {
             guard let end = text.firstIndex(of: "]") else { return nil }
@@ -103,12 +97,6 @@ public struct TrustedProxies: Sendable {
 
     /// An address of IPv6 has at most 45 characters; with it brackets and a port.
     private static let longestAddress = 64
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var bytes = text.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes.removeLast() }
-        return Substring(bytes)
-    }
 
     /// Whether a request comes from one of these addresses, directly or through the proxies.
     ///
@@ -139,78 +127,35 @@ struct ForwardedElements: Sendable, Hashable {
 
     /// Nil for a line that is not `1#forwarded-element`.
     init?(_ line: String) {
-        var scanner = Scanner(rest: line.utf8[...])
+        var scanner = FieldScanner(line)
         var values: [String?] = []
         repeat {
-            guard let element = scanner.element() else { return nil }
+            guard let element = Self.element(&scanner) else { return nil }
             values.append(element.count == 1 ? element.first : nil)
         } while scanner.take(UInt8(ascii: ","))
         guard scanner.rest.isEmpty else { return nil }
         forParameters = values
     }
 
-    private struct Scanner {
-        var rest: Substring.UTF8View
+    /// The values of `for` in one element, which may be empty (RFC 9110 section 5.6.1.2). Nil for a malformed one.
+    private static func element(_ scanner: inout FieldScanner) -> [String]? {
+        var values: [String] = []
+        repeat {
+            scanner.skipSpace()
+            let name = scanner.text(while: FieldScanner.isToken)
+            guard !name.isEmpty else { continue }
+            guard scanner.take(UInt8(ascii: "=")),
+                let value = scanner.rest.first == UInt8(ascii: "\"") ? scanner.quoted() : word(&scanner)
+            else { return nil }
+            if name.lowercased() == "for" { values.append(value) }
+            scanner.skipSpace()
+        } while scanner.take(UInt8(ascii: ";"))
+        return values
+    }
 
-        /// The values of `for` in one element, which may be empty (RFC 9110 section 5.6.1.2). Nil for a malformed one.
-        mutating func element() -> [String]? {
-            var values: [String] = []
-            repeat {
-                skipSpace()
-                guard let first = rest.first, Self.isToken(first) else { continue }
-                let name = token()
-                guard take(UInt8(ascii: "=")), let value = rest.first == UInt8(ascii: "\"") ? quoted() : word() else {
-                    return nil
-                }
-                if name.lowercased() == "for" { values.append(value) }
-                skipSpace()
-            } while take(UInt8(ascii: ";"))
-            return values
-        }
-
-        mutating func take(_ byte: UInt8) -> Bool {
-            guard rest.first == byte else { return false }
-            rest.removeFirst()
-            return true
-        }
-
-        private mutating func skipSpace() { rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
-
-        private mutating func token() -> String { text(while: Self.isToken) ?? "" }
-
-        /// A value without quotes. Proxies write addresses with colons and brackets so, against the grammar.
-        private mutating func word() -> String? {
-            text { Self.isToken($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
-        }
-
-        private mutating func text(while isMember: (UInt8) -> Bool) -> String? {
-            let found = rest.prefix(while: isMember)
-            rest = rest[found.endIndex...]
-            return found.isEmpty ? nil : String(Substring(found))
-        }
-
-        /// A quoted string (RFC 9110 section 5.6.4); nil without its end.
-        private mutating func quoted() -> String? {
-            rest.removeFirst()
-            var value: [UInt8] = []
-            while let byte = rest.popFirst() {
-                switch byte {
-                case UInt8(ascii: "\""): return String(decoding: value, as: UTF8.self)
-                case UInt8(ascii: "\\"):
-                    guard let escaped = rest.popFirst() else { return nil }
-                    value.append(escaped)
-                default: value.append(byte)
-                }
-            }
-            return nil
-        }
-
-        /// RFC 9110 section 5.6.2.
-        private static func isToken(_ byte: UInt8) -> Bool {
-            // A bit for each of the letters, the digits and ! # $ % & ' * + - . ^ _ ` | ~
-            let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
-            guard byte < 128 else { return false }
-            return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-        }
+    /// A value without quotes. Proxies write addresses with colons and brackets so, against the grammar.
+    private static func word(_ scanner: inout FieldScanner) -> String? {
+        let word = scanner.text { FieldScanner.isToken($0) || ":[]".utf8.contains($0) }
+        return word.isEmpty ? nil : word
     }
 }

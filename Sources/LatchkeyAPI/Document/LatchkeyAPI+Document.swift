@@ -16,7 +16,7 @@ extension LatchkeyAPI {
                 ?? DocumentPage(
                     OpenAPIDocument(
                         version: version, sessionCookie: cookies.sessionName, refreshCookie: cookies.refreshName,
-                        path: baseURL.path, features: features.map { type(of: $0) }))
+                        path: baseURL.path, features: features.map { type(of: $0) }, routes: routes))
             page = made
             return made
         }

@@ -15,15 +15,19 @@ package struct OpenAPIDocument: Sendable {
     private let operations: [APIOperation]
     private let schemas: [(name: String, value: JSONValue?)]
 
+    /// - Parameter routes: Those of the server. Some need another feature, which it may lack. Nil for all.
     package init(
         version: String, sessionCookie: String, refreshCookie: String, path: String,
-        features: [any APIFeature.Type] = []
+        features: [any APIFeature.Type] = [], routes: [(method: String, pattern: String)]? = nil
     ) {
         self.version = version
         self.sessionCookie = sessionCookie
         self.refreshCookie = refreshCookie
         self.path = path
-        operations = APIOperation.ofCore + features.flatMap { $0.operations }
+        let ofFeatures = features.flatMap { $0.operations }.filter { operation in
+            routes?.contains { $0 == (operation.method.rawValue, operation.path) } ?? true
+        }
+        operations = APIOperation.ofCore + ofFeatures
         let schemas = [APISchema.components, APISchema.bodies] + features.map { $0.schemas }
         self.schemas = schemas.joined().map { ($0.key, $0.value.json) }
     }

@@ -86,10 +86,10 @@ extension ProviderDraft {
 struct TelcoFinderDraft: Sendable {
     var issuer: EndpointURL?
     var apiRoot: EndpointURL?
-    var scopes: [String]?
-    var portabilitySearch: TelcoFinder.PortabilitySearch?
-    var ifOtherOperator: NumberContradiction?
-    var ifUnknown: NumberUncertainty?
+    var scopes = ["telcofinder"]
+    var portabilitySearch = TelcoFinder.PortabilitySearch.deep
+    var ifOtherOperator = NumberContradiction.refuse
+    var ifUnknown = NumberUncertainty.refuse
     /// This server at Telco Finder.
     var client = ClientDraft()
 
@@ -98,11 +98,9 @@ struct TelcoFinderDraft: Sendable {
         guard let issuer, var finder = apiRoot.flatMap(TelcoFinder.init(root:)),
             let client = client.finished(&context)
         else { return nil }
-        if let scopes { finder.scopes = scopes }
-        if let portabilitySearch { finder.portabilitySearch = portabilitySearch }
-        var rules = TelcoFinderRules(issuer: issuer, finder: finder, client: client)
-        if let ifOtherOperator { rules.ifOtherOperator = ifOtherOperator }
-        if let ifUnknown { rules.ifUnknown = ifUnknown }
-        return rules
+        finder.scopes = scopes
+        finder.portabilitySearch = portabilitySearch
+        return TelcoFinderRules(
+            issuer: issuer, finder: finder, client: client, ifOtherOperator: ifOtherOperator, ifUnknown: ifUnknown)
     }
 }

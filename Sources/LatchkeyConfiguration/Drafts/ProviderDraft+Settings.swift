@@ -171,22 +171,22 @@ extension ProviderDraft {
             "telco_finder.assertion_audience", .optional(.choice), \.telcoFinder.client.assertionAudience,
             "The audience of a private_key_jwt for Telco Finder, as an operator's. The default is endpoint."),
         Setting(
-            "telco_finder.scopes", .optional(.list(of: .scope, "a list of scopes")), \.telcoFinder.scopes,
+            "telco_finder.scopes", .list(of: .scope, "a list of scopes"), \.telcoFinder.scopes,
             "The scopes of access tokens for Telco Finder. The default is telcofinder."
         ).withoutDefault(),
         Setting(
-            "telco_finder.portability_search", .optional(.choice), \.telcoFinder.portabilitySearch,
+            "telco_finder.portability_search", .choice, \.telcoFinder.portabilitySearch,
             "How far Telco Finder searches where numbers move between operators. shallow: in its own records, which "
                 + "may be old, at less cost; deep: in all systems of the country. The default is deep."
         ).withoutDefault(),
         Setting(
-            "telco_finder.if_other_operator", .optional(.choice), \.telcoFinder.ifOtherOperator,
+            "telco_finder.if_other_operator", .choice, \.telcoFinder.ifOtherOperator,
             "What happens if the number that an operator reports is another operator's by Telco Finder. refuse: the "
                 + "number is not believed; report: it is in the log; off: Telco Finder is not asked about reported "
                 + "numbers. The default is refuse."
         ).withoutDefault(),
         Setting(
-            "telco_finder.if_unknown", .optional(.choice), \.telcoFinder.ifUnknown,
+            "telco_finder.if_unknown", .choice, \.telcoFinder.ifUnknown,
             "What happens if Telco Finder does not tell the operator of a reported number. refuse: the number is not "
                 + "believed; accept: it is, and the log says so. The default is refuse."
         ).withoutDefault(),

@@ -109,7 +109,7 @@ struct BackgroundRefresh: Sendable {
     private func refreshDue() async -> RelyingParty.Refreshed {
         await withTaskGroup(of: RelyingParty.Refreshed.self) { group in
             for relyingParty in relyingParties { group.addTask { await relyingParty.refreshDue() } }
-            var all = RelyingParty.Refreshed()
+            var all: RelyingParty.Refreshed = (0, 0)
             for await result in group {
                 all.renewed += result.renewed
                 all.failed += result.failed

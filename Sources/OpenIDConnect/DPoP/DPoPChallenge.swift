@@ -21,76 +21,39 @@ package enum DPoPChallenge {
     /// Reads the list of challenges (RFC 9110 section 11.6.1) once, from its beginning to the first fault. Schemes and
     /// names of parameters are compared without regard to case.
     package static func demandsNonce(_ field: String) -> Bool {
-        var reader = Reader(rest: Array(field.utf8)[...])
+        var scanner = FieldScanner(field)
         var isOfDPoP = false
-        while let word = reader.word() {
-            switch reader.value() {
-            case .value(let value) where isOfDPoP && word == "error":
-                if value == Array(error.utf8) { return true }
-            case .value: break
-            case .none: isOfDPoP = word == "dpop"
-            case .fault: return false
+        while let word = word(&scanner) {
+            scanner.skipSpace()
+            guard scanner.take(UInt8(ascii: "=")) else {
+                // The word is a scheme, or the credentials of one.
+                isOfDPoP = word == "dpop"
+                continue
             }
+            guard let value = value(&scanner) else { return false }
+            if isOfDPoP, word == "error", value == error { return true }
         }
         return false
     }
 
-    private struct Reader {
-        var rest: ArraySlice<UInt8>
-
-        enum Value {
-            case value([UInt8])
-            /// The word before is a scheme, or the credentials of one.
-            case none
-            case fault
+    /// The next token in lower case, after white space and commas; nil at the end and at another character.
+    private static func word(_ scanner: inout FieldScanner) -> String? {
+        repeat { scanner.skipSpace() } while scanner.take(UInt8(ascii: ","))
+        let word = scanner.text(while: FieldScanner.isToken)
+        // The characters of a token68 that no token has, such as Negotiate's.
+        if scanner.rest.first == UInt8(ascii: "/") {
+            scanner.rest = scanner.rest.drop { $0 == UInt8(ascii: "/") || FieldScanner.isToken($0) }
         }
+        return word.isEmpty ? nil : word.lowercased()
+    }
 
-        /// The next token in lower case, after white space and commas; nil at the end and at another character.
-        mutating func word() -> String? {
-            rest = rest.drop { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
-            let word = rest.prefix(while: Self.isToken)
-            rest = rest.dropFirst(word.count)
-            // The characters of a token68 that no token has, such as Negotiate's.
-            if rest.first == UInt8(ascii: "/") { rest = rest.drop { $0 == UInt8(ascii: "/") || Self.isToken($0) } }
-            return word.isEmpty ? nil : String(decoding: word, as: UTF8.self).lowercased()
-        }
-
-        /// The value of a parameter: what follows an equals sign.
-        mutating func value() -> Value {
-            let after = rest.drop(while: Self.isSpace)
-            guard after.first == UInt8(ascii: "=") else { return .none }
-            rest = after.dropFirst().drop(while: Self.isSpace)
-            guard rest.first == UInt8(ascii: "\"") else {
-                let token = rest.prefix(while: Self.isToken)
-                rest = rest.dropFirst(token.count)
-                // The equals signs at the end of a token68.
-                rest = rest.drop { $0 == UInt8(ascii: "=") }
-                return .value(Array(token))
-            }
-            return quoted()
-        }
-
-        /// A quoted string (RFC 9110 section 5.6.4).
-        private mutating func quoted() -> Value {
-            rest = rest.dropFirst()
-            var content: [UInt8] = []
-            while let byte = rest.popFirst() {
-                switch byte {
-                case UInt8(ascii: "\""): return .value(content)
-                case UInt8(ascii: "\\"):
-                    guard let escaped = rest.popFirst() else { return .fault }
-                    content.append(escaped)
-                default: content.append(byte)
-                }
-            }
-            return .fault
-        }
-
-        private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-        /// RFC 9110 section 5.6.2.
-        private static func isToken(_ byte: UInt8) -> Bool {
-            byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
+    /// The value of a parameter, after its equals sign; nil for a quoted one without end.
+    private static func value(_ scanner: inout FieldScanner) -> String? {
+        scanner.skipSpace()
+        if scanner.rest.first == UInt8(ascii: "\"") { return scanner.quoted() }
+        let token = scanner.text(while: FieldScanner.isToken)
+        // The equals signs at the end of a token68.
+        scanner.rest = scanner.rest.drop { $0 == UInt8(ascii: "=") }
+        return token
     }
 }

@@ -2,19 +2,9 @@ public import Primitives
 
 /// The state of a relying party, for administrators, and the refreshes of its caches.
 extension RelyingParty {
-    /// The result of a round of background refreshes.
-    public struct Refreshed: Sendable, Hashable {
-        /// How many documents were replaced by newer ones.
-        public var renewed: Int
-        /// How many refreshes failed. The known documents serve on.
-        public var failed: Int
-
-        /// The result of so many refreshes.
-        public init(renewed: Int = 0, failed: Int = 0) {
-            self.renewed = renewed
-            self.failed = failed
-        }
-    }
+    /// The result of background refreshes: how many documents were replaced by newer ones, and how many refreshes
+    /// failed. The known documents serve on.
+    public typealias Refreshed = (renewed: Int, failed: Int)
 
     /// Fetches metadata and keys again that are in use and near the end of their lifetime, so that no sign-in has to
     /// wait for them. Call it every few seconds; it returns when its requests have ended. At most
@@ -27,7 +17,7 @@ extension RelyingParty {
         }
         return await withTaskGroup(of: Bool.self) { group in
             for step in steps { group.addTask { await step() } }
-            var result = Refreshed()
+            var result: Refreshed = (0, 0)
             for await wentWell in group {
                 if wentWell { result.renewed += 1 } else { result.failed += 1 }
             }

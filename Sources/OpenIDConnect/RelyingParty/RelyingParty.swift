@@ -221,6 +221,30 @@ public final class RelyingParty: Sendable {
         return newer
     }
 
+    /// A form for an endpoint of an authorization server.
+    /// - Parameters:
+    ///   - client: Authenticates; nil for a form that needs no more.
+    ///   - clientTLS: What the request presents.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
+    func request(
+        _ items: [(name: String, value: String)], authenticating client: ClientCredentials?, to url: EndpointURL,
+        presenting clientTLS: ClientTLS?, _ step: OutboundRequest.Destination.Step, of provider: ProviderMetadata,
+        _ correlationID: CorrelationID
+    ) throws(OIDCError) -> OutboundRequest {
+        var form = items
+        var headers: [(name: String, value: String)] = [
+            ("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json"),
+        ]
+        try client?.authenticate(
+            &form, &headers, to: url, of: provider, id: random.token(bytes: 16), now: clock.now())
+        var request = OutboundRequest(
+            method: .post, url: url, headers: headers, body: PercentEncoding.form(form),
+            timeout: configuration.limits.tokenTimeout, maximumBodyBytes: configuration.limits.tokenBytes,
+            destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
+        request.clientTLS = clientTLS
+        return request
+    }
+
     /// Sends a request, with a proof if there is a key. If the server demands a nonce in the proof, the request is sent
     /// once more with the nonce that it gave: the server has done nothing with the first one (RFC 9449 sections 8 and
     /// 9). Both together have the time of one.

@@ -133,3 +133,8 @@ public enum Prompt: String, Sendable, Hashable, CaseIterable {
         return prompts.contains(.noInteraction) && prompts.count > 1 ? nil : prompts
     }
 }
+
+extension [String] {
+    /// The texts with spaces between them; nil if there are none.
+    var spaceSeparated: String? { isEmpty ? nil : joined(separator: " ") }
+}

@@ -261,32 +261,6 @@ extension ProviderMetadata {
     }
 }
 
-extension RelyingParty {
-    /// A form for an endpoint of an authorization server.
-    /// - Parameters:
-    ///   - client: Authenticates; nil for a form that needs no more.
-    ///   - clientTLS: What the request presents.
-    /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
-    func request(
-        _ items: [(name: String, value: String)], authenticating client: ClientCredentials?, to url: EndpointURL,
-        presenting clientTLS: ClientTLS?, _ step: OutboundRequest.Destination.Step, of provider: ProviderMetadata,
-        _ correlationID: CorrelationID
-    ) throws(OIDCError) -> OutboundRequest {
-        var form = items
-        var headers: [(name: String, value: String)] = [
-            ("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json"),
-        ]
-        try client?.authenticate(
-            &form, &headers, to: url, of: provider, id: random.token(bytes: 16), now: clock.now())
-        var request = OutboundRequest(
-            method: .post, url: url, headers: headers, body: PercentEncoding.form(form),
-            timeout: configuration.limits.tokenTimeout, maximumBodyBytes: configuration.limits.tokenBytes,
-            destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
-        request.clientTLS = clientTLS
-        return request
-    }
-}
-
 /// Tokens that are bound to the client's certificate (RFC 8705 section 3).
 ///
 /// A client that authenticates by its certificate presents it with every setting but ``ExtensionUse/never``, which

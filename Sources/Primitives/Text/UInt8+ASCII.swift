@@ -38,6 +38,11 @@ extension Substring.UTF8View {
 extension String {
     /// Whether all characters are ASCII.
     public var isASCII: Bool { withBytes { $0.allSatisfy { $0 < 0x80 } } }
+
+    /// Whether the text is 1 to so many visible ASCII characters: the form of subjects, ids and tokens.
+    package func isVisibleASCII(upTo maximum: Int = .max) -> Bool {
+        (1...maximum).contains(utf8.count) && withBytes { $0.allSatisfy(\.isVisibleASCII) }
+    }
 }
 
 extension StringProtocol {

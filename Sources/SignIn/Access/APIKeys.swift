@@ -1,11 +1,9 @@
-import OpenIDConnect
-package import Primitives
+import Primitives
 package import StorageModel
+import Synchronization
 
 /// What a caller may do: with an API key, or from the origin of a web frontend.
 package struct APIGrant: Sendable, Hashable {
-    /// The administrator's name for the key; nil if it has none.
-    package let name: String?
     /// The clients whose users and sessions it may access; nil for all.
     package let clients: Set<String>?
     /// The origins that it is limited to; nil for any.
@@ -13,11 +11,8 @@ package struct APIGrant: Sendable, Hashable {
     /// Whether the key belongs to an administrator, who may see the administrators' pages.
     package let isAdministrator: Bool
 
-    package init(
-        name: String? = nil, clients: Set<String>? = nil, origins: Set<String>? = nil, isAdministrator: Bool = false
-    ) {
+    package init(clients: Set<String>? = nil, origins: Set<String>? = nil, isAdministrator: Bool = false) {
         self.isAdministrator = isAdministrator
-        self.name = name
         self.clients = clients
         self.origins = origins
     }
@@ -62,8 +57,7 @@ package final class StoredAPIKeys: Sendable {
             let records = try await mappingStoreErrors(await store.apiKeys(limit: Self.limit))
             let keys = APIKeys(
                 records.map { key in
-                    let (clients, origins) = (key.clients.map { Set($0) }, key.origins.map { Set($0) })
-                    return (key.hash, APIGrant(name: key.name, clients: clients, origins: origins))
+                    (key.hash, APIGrant(clients: key.clients.map { Set($0) }, origins: key.origins.map { Set($0) }))
                 })
             return (keys, keys.origins)
         }
@@ -82,103 +76,47 @@ package final class StoredAPIKeys: Sendable {
     package var origins: Set<String> { known.lastValue?.origins ?? [] }
 }
 
-/// Identifies the caller of a request by a hash of its API key or of its origin.
-package struct Caller: Sendable, Hashable {
-    package let hash: TokenHash
-    /// Whether it has no API key. Anyone can send the origin of a page.
-    package let isKeyless: Bool
-
-    package init(apiKey: String) {
-        hash = TokenHash(sha256Of: "key " + apiKey)
-        isKeyless = false
-    }
-
-    /// - Parameter hash: That by which the key is known.
-    package init(apiKeyHash hash: TokenHash) {
-        self.hash = hash
-        isKeyless = false
-    }
-
-    package init(origin: String) {
-        hash = TokenHash(sha256Of: "origin " + origin)
-        isKeyless = true
-    }
-
-    /// One user of an origin, as far as an address tells users apart.
-    package init(address: IPAddress) {
-        hash = TokenHash(sha256Of: "address \(address.high) \(address.low)")
-        isKeyless = true
-    }
-}
-
-/// What a caller may use of the configured providers.
-package struct CallerTerms: Sendable {
-    /// The clients that it may use; nil for all. Without an API key they are all.
-    package var clients: Set<String>?
-    /// The network of its address, whose callers share what is limited for all; nil if it is not known.
-    package var subnet: IPAddress?
-
-    /// Whose part of the limits of a phone number it uses; nil if the caller is not known.
-    package var id: TokenHash?
-
-    /// A caller without limits.
-    package init() {}
+/// A value that is read from the store when it is needed and the last read is too old. Callers that need it at the same
+/// time share one read, so that any number of requests cause one read in `lifetime` seconds.
+final class CachedRead<Value: Sendable, Failure: Error>: Sendable {
+    private let lifetime: Int64
+    private let clock: WallClock
+    private let read: @Sendable () async throws(Failure) -> Value
+    private let last = Mutex<(value: Value, time: Timestamp)?>(nil)
+    private let reads = SingleFlight<Int, Result<Value, Failure>>()
 
     /// - Parameters:
-    ///   - key: By which the caller was admitted; nil for a browser without an API key.
-    ///   - address: The caller's; nil if it is not known. With the key it tells the users of an app apart.
-    package init(clients: Set<String>?, key: TokenHash?, address: IPAddress?) {
-        self.clients = clients
-        subnet = address?.subnet
-        guard key != nil || address != nil else { return }
-        let place = address.map { "\($0.network.high) \($0.network.low)" } ?? ""
-        id = TokenHash(sha256Of: "caller \(key.map { Base64URL.encode($0.bytes) } ?? "") \(place)")
+    ///   - lifetime: How long a value that was read is used, in seconds. A failure is not kept.
+    ///   - read: Reads the value anew.
+    init(lifetime: Int64, clock: WallClock, read: @escaping @Sendable () async throws(Failure) -> Value) {
+        self.lifetime = lifetime
+        self.clock = clock
+        self.read = read
     }
 
-    /// The same for a signed-in user, who is the caller then, wherever they are.
-    package func of(_ user: UserID) -> CallerTerms {
-        var terms = self
-        terms.id = TokenHash(sha256Of: "user \(user.number)")
-        return terms
+    /// The value that was read last, however old it is.
+    var lastValue: Value? { last.withLock { $0?.value } }
+
+    /// The value, read again if it is too old.
+    func callAsFunction() async throws(Failure) -> Value {
+        let now = clock.now()
+        if let value = current(at: now) { return value }
+        return try await reads.value(for: 0, unless: { _ in self.current(at: now).map { .success($0) } }) {
+            do throws(Failure) {
+                let value = try await self.read()
+                self.last.withLock { $0 = (value, now) }
+                return .success(value)
+            } catch {
+                return .failure(error)
+            }
+        }.get()
     }
 
-    func allows(_ client: SignInConfiguration.Client) -> Bool { clients?.contains(client.id.text) ?? true }
-
-    /// - Throws: `unauthorized_client` if the caller may not use the client.
-    package func check(_ client: SignInConfiguration.Client) throws(SignInError) {
-        guard allows(client) else { throw .clientNotAllowed }
-    }
-
-    /// - Throws: `unauthorized_client` if the caller may use none of the clients.
-    package func check<Clients: Sequence<SignInConfiguration.Client>>(
-        mayUseOneOf clients: @autoclosure () -> Clients
-    ) throws(SignInError) {
-        guard self.clients == nil || clients().contains(where: allows) else { throw .clientNotAllowed }
-    }
-}
-
-extension SignInError {
-    /// A sign-in, its start, or a verification for another client than the caller's. 400, as RFC 6749 section 5.2 says,
-    /// because the published apps read any 403 of a sign-in as the offer of a registration.
-    package static let clientNotAllowed = SignInError(
-        .unauthorizedClient, .configurationError,
-        "This API key or origin is not for this client. The administrator must add the client to it.")
-}
-
-/// The origin of a web page (RFC 6454), as browsers write it in `Origin`: scheme, host and, if it is not the scheme's
-/// own, port.
-public struct Origin: Sendable, Hashable, CustomStringConvertible {
-    /// The serialized origin, such as `https://app.example.com`.
-    public let text: String
-
-    /// The same as ``text``.
-    public var description: String { text }
-
-    /// Parses an origin. Nil if the text has a path or query, or is not https (or http to loopback).
-    public init?(_ text: String) {
-        guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else { return nil }
-        let authority = text.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3)
-        guard !authority.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else { return nil }
-        self.text = "\(url.scheme.rawValue)://\(url.authority)"
+    /// A clock that was set back makes what was read old.
+    private func current(at now: Timestamp) -> Value? {
+        last.withLock { last in
+            guard let last, last.time <= now, now < last.time.advanced(bySeconds: lifetime) else { return nil }
+            return last.value
+        }
     }
 }

@@ -63,11 +63,14 @@ package struct SignInError: Error, Sendable, Hashable {
         package fileprivate(set) var field: String?
         /// What is wrong with each attribute that is to blame, such as `is missing`; the description names them all.
         package internal(set) var attributeProblems = UserAttributes<String>()
-        fileprivate var check: IDTokenCheck?
+        /// The check of the ID token that failed, if one did.
+        package var check: IDTokenCheck?
         /// What exactly was wrong with the provider's response or with the store, for the log.
         package var cause: String?
-        fileprivate var carrierError: String?
-        fileprivate var request: OIDCError.FailedRequest?
+        /// The provider's own error code, if it sent one, for the log.
+        package var carrierError: String?
+        /// The request to the provider that failed, for the log.
+        package internal(set) var request: OIDCError.FailedRequest?
         fileprivate var situation: UserMessage.Situation?
         /// Seconds after which to try again; nil if a retry does not help.
         package let retryAfter: Int64?
@@ -110,21 +113,6 @@ package struct SignInError: Error, Sendable, Hashable {
     /// What was wrong and what to do, for the developer of the app.
     package var description: String {
         (self.field.map { $0 + " " } ?? "") + self.problem + (self.remedy.map { " " + $0 } ?? "")
-    }
-    /// The check of the ID token that failed, if one did.
-    package var check: IDTokenCheck? {
-        get { contents.value.check }
-        set { contents.value.check = newValue }
-    }
-    /// The provider's own error code, if it sent one, for the log.
-    package var carrierError: String? {
-        get { contents.value.carrierError }
-        set { contents.value.carrierError = newValue }
-    }
-    /// The request to the provider that failed, for the log.
-    package internal(set) var request: OIDCError.FailedRequest? {
-        get { contents.value.request }
-        set { contents.value.request = newValue }
     }
     /// The text for the person who uses the app.
     package var userMessage: String { self.situation?.rawValue ?? UserMessage.text(codeText, self.errorType) }
@@ -184,18 +172,26 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     /// This error, with another one as its cause for the log.
-    package func explained(by other: some CausingError) -> SignInError {
+    package func explained(by other: OIDCError) -> SignInError {
+        explained(other.check, other.reason, other.carrierError, other.request)
+    }
+
+    /// The same, for another error of a use case.
+    package func explained(by other: SignInError) -> SignInError {
+        explained(other.check, other.cause ?? other.description, other.carrierError, other.request)
+    }
+
+    private func explained(
+        _ check: IDTokenCheck?, _ cause: String, _ carrierError: String?, _ request: OIDCError.FailedRequest?
+    ) -> SignInError {
         var error = self
-        error.check = other.check
-        error.cause = other.reason
-        error.carrierError = other.carrierError
-        error.request = other.request
+        (error.check, error.cause, error.carrierError, error.request) = (check, cause, carrierError, request)
         return error
     }
 
     /// This error as one of a provider's endpoint, unless it names its request already.
     package func at(_ endpoint: EndpointURL?) -> SignInError {
-        guard request == nil, let endpoint else { return self }
+        guard self.request == nil, let endpoint else { return self }
         var error = self
         error.request = OIDCError.FailedRequest(to: endpoint)
         return error
@@ -209,24 +205,6 @@ package struct SignInError: Error, Sendable, Hashable {
         if let field = self.field, let sent = sentNames[field] { error.field = sent }
         return error
     }
-}
-
-/// An error that can be another one's cause: what the log says of it.
-package protocol CausingError: Error {
-    /// The check of the ID token that failed, if one did.
-    var check: IDTokenCheck? { get }
-    /// What exactly was wrong.
-    var reason: String { get }
-    /// The provider's own error code, if it sent one.
-    var carrierError: String? { get }
-    /// The request to the provider that failed.
-    var request: OIDCError.FailedRequest? { get }
-}
-
-extension OIDCError: CausingError {}
-
-extension SignInError: CausingError {
-    package var reason: String { self.cause ?? description }
 }
 
 /// The kinds of error that ZenKey's app kits distinguish, by which an app decides what to show (the iOS guide, section

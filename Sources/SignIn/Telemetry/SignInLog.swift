@@ -145,10 +145,10 @@ extension SignInError {
         metadata["outcome"] = "\(codeText)"
         metadata["error_type"] = "\(self.errorType.rawValue)"
         if let step { metadata["failed_step"] = "\(step.rawValue)" }
-        if let check { metadata["check"] = "\(check.rawValue)" }
+        if let check = self.check { metadata["check"] = "\(check.rawValue)" }
         metadata["cause"] = "\(self.cause ?? description)"
-        if let carrierError { metadata["carrier_error"] = "\(carrierError)" }
-        guard let request else { return }
+        if let carrierError = self.carrierError { metadata["carrier_error"] = "\(carrierError)" }
+        guard let request = self.request else { return }
         metadata["host"] = "\(request.host)"
         if let status = request.status { metadata["status"] = .stringConvertible(status) }
         if let transportError = request.transportError { metadata["transport"] = "\(transportError)" }

@@ -16,7 +16,7 @@ struct APIKeyScopeTests {
     private static let mine = "KEY-for-client-1"
     private static let others = "KEY-for-another-client"
     private static let keys = [
-        mine: APIGrant(name: "mine", clients: ["client-1", "client-3"]), others: APIGrant(clients: ["client-2"]),
+        mine: APIGrant(clients: ["client-1", "client-3"]), others: APIGrant(clients: ["client-2"]),
     ]
 
     private func app(registration: TestRegistration = TestRegistration()) throws -> TestApp {

@@ -1,11 +1,11 @@
 import HTTPServer
 import HTTPTypes
-import LatchkeyAPI
 import Primitives
 import SignIn
 import TestSupport
 import Testing
 
+@testable import LatchkeyAPI
 @testable import StatusPage
 
 /// Access to operators' pages when a reload changes the trusted proxies.
@@ -35,7 +35,7 @@ struct AddressAllowlistTests {
         for path in ["/metrics", "/status"] { #expect(try await status(path, [:]) == 200) }
         #expect(try await metrics(for: "198.51.100.7") == 404)
         var limits = RequestLimits()
-        limits.proxies = TrustedProxies(["127.0.0.0/8"].compactMap(IPAddressRange.init))
+        limits.proxies = TrustedProxies(ranges: ["127.0.0.0/8"].compactMap(IPAddressRange.init))
         api.replaceLimits(limits)
         #expect(try await metrics(for: "198.51.100.7") == 200)
         #expect(try await metrics(for: "127.0.0.1, 198.51.100.7") == 200)

@@ -1,10 +1,11 @@
 import HTTPTypes
-import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import LatchkeyAPI
 
 /// Rate limits.
 @Suite("Too many requests")
@@ -68,7 +69,7 @@ struct RateLimitTests {
         #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 429])
         var limits = RequestLimits()
         limits.quotas[.perAddress] = .init(count: 2, seconds: 60)
-        limits.proxies = TrustedProxies([try #require(IPAddressRange("192.0.2.99"))])
+        limits.proxies = TrustedProxies(ranges: [try #require(IPAddressRange("192.0.2.99"))])
         app.api.replaceLimits(limits)
         #expect(try await statuses(app, 1, from: Self.some) == [429])
         let forwarded: HTTPFields = [try #require(HTTPField.Name("X-Forwarded-For")): Self.some]
@@ -310,7 +311,7 @@ struct RateLimitTests {
         let ranges = ["10.0.0.0/8", "fd00::/8"].compactMap(IPAddressRange.init)
         let app = try app {
             $0.quotas[.perAddress] = .init(count: 1, seconds: 60)
-            $0.proxies = TrustedProxies(ranges, field: way.field)
+            $0.proxies = TrustedProxies(ranges: ranges, field: way.field)
         }
         var headers: HTTPFields = [:]
         for (name, value) in way.headers {
@@ -349,7 +350,8 @@ struct RateLimitTests {
     func claimedLoopback(_ field: TrustedProxies.Field, _ value: String, peer: String) async throws {
         let app = try app {
             $0.quotas[.perAddress] = .init(count: 1, seconds: 60)
-            $0.proxies = TrustedProxies(["10.0.0.0/8", "127.0.0.0/8"].compactMap(IPAddressRange.init), field: field)
+            $0.proxies = TrustedProxies(
+                ranges: ["10.0.0.0/8", "127.0.0.0/8"].compactMap(IPAddressRange.init), field: field)
         }
         let name = try #require(HTTPField.Name(field.rawValue))
         #expect(try await statuses(app, 2, from: peer, [name: value]) == [200, 429])

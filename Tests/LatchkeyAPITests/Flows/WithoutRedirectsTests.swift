@@ -47,6 +47,13 @@ struct WithoutRedirectsTests {
         #expect(answer.status == 404 && answer.error == "not_found")
     }
 
+    @Test("The document of the API has the calls of other features, but for those that need redirects")
+    func document() async throws {
+        let answer = try await send(.get, "/openapi.json")
+        #expect(answer.body.contains(#""/users/me/identities""#))
+        #expect(!answer.body.contains(#""/auth/{provider}/link""#))
+    }
+
     @Test("A sign-in with a code works, and a number is not verified by redirects")
     func verification() async throws {
         let key = ["X-API-KEY": TestApp.apiKey]

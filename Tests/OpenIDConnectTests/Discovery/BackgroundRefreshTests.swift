@@ -47,10 +47,10 @@ struct BackgroundRefreshTests {
     func times() async throws {
         let stage = try await Stage()
         stage.carrier.clock.advance(bySeconds: 749)
-        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(await stage.relyingParty.refreshDue() == (0, 0))
         #expect(stage.requests == [1, 1])
         stage.carrier.clock.advance(bySeconds: 151)
-        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 2, failed: 0))
+        #expect(await stage.relyingParty.refreshDue() == (renewed: 2, failed: 0))
         #expect(stage.requests == [2, 2])
         // When the first lifetime ends, no sign-in waits.
         stage.carrier.clock.advance(bySeconds: 100)
@@ -64,7 +64,7 @@ struct BackgroundRefreshTests {
     func clockJump(seconds: Int64) async throws {
         let stage = try await Stage()
         stage.carrier.clock.advance(bySeconds: seconds)
-        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 2, failed: 0))
+        #expect(await stage.relyingParty.refreshDue() == (renewed: 2, failed: 0))
         #expect(try await stage.signIn() == nil)
         #expect(stage.requests == [2, 2])
         stage.carrier.clock.advance(bySeconds: -seconds)
@@ -76,7 +76,7 @@ struct BackgroundRefreshTests {
     func jitter(_ byte: UInt8, _ seconds: Int64) async throws {
         let stage = try await Stage(random: RandomSource { [UInt8](repeating: byte, count: $0) })
         stage.carrier.clock.advance(bySeconds: seconds - 1)
-        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(await stage.relyingParty.refreshDue() == (0, 0))
         stage.carrier.clock.advance(bySeconds: 1)
         #expect(await stage.relyingParty.refreshDue().renewed == 2)
     }
@@ -87,7 +87,7 @@ struct BackgroundRefreshTests {
         stage.carrier.clock.advance(bySeconds: 900)
         #expect(await stage.relyingParty.refreshDue().renewed == 2)
         stage.carrier.clock.advance(bySeconds: 900)
-        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(await stage.relyingParty.refreshDue() == (0, 0))
         #expect(stage.requests == [2, 2])
     }
 
@@ -97,9 +97,9 @@ struct BackgroundRefreshTests {
         let silence = OutboundError(.timedOut, mayHaveBeenSent: true, reason: "")
         stage.carrier.change { $0.failures = [FakeCarrier.discoveryURL: silence, FakeCarrier.keysURL: silence] }
         stage.carrier.clock.advance(bySeconds: 990)
-        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 0, failed: 2))
+        #expect(await stage.relyingParty.refreshDue() == (renewed: 0, failed: 2))
         stage.carrier.clock.advance(bySeconds: 29)
-        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(await stage.relyingParty.refreshDue() == (0, 0))
         // Both have expired, and no sign-in sends a request.
         #expect(try await stage.signIn() == nil)
         #expect(stage.requests == [2, 2])
@@ -134,7 +134,7 @@ struct BackgroundRefreshTests {
         let refresh = Task { await stage.relyingParty.refreshDue() }
         await gate.untilWaiting(2)
         let signIns = (0..<5).map { _ in Task { try await stage.signIn() } }
-        #expect(await stage.relyingParty.refreshDue() == .init())
+        #expect(await stage.relyingParty.refreshDue() == (0, 0))
         gate.open()
         for signIn in signIns { #expect(try await signIn.value == nil) }
         #expect(await refresh.value.renewed == 2)
@@ -151,7 +151,7 @@ struct BackgroundRefreshTests {
             for _ in 0..<2 { _ = try await stage.relyingParty.provider(SignInSubjects(network: "\(network)")) }
         }
         stage.carrier.clock.advance(bySeconds: 950)
-        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 3, failed: 0))
+        #expect(await stage.relyingParty.refreshDue() == (renewed: 3, failed: 0))
         let total: Int = stage.requests.reduce(0, +)
         #expect(total == 15)
     }

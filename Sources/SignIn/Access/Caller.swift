@@ -1,0 +1,104 @@
+import OpenIDConnect
+package import Primitives
+package import StorageModel
+
+/// Identifies the caller of a request by a hash of its API key or of its origin.
+package struct Caller: Sendable, Hashable {
+    package let hash: TokenHash
+    /// Whether it has no API key. Anyone can send the origin of a page.
+    package let isKeyless: Bool
+
+    package init(apiKey: String) {
+        hash = TokenHash(sha256Of: "key " + apiKey)
+        isKeyless = false
+    }
+
+    /// - Parameter hash: That by which the key is known.
+    package init(apiKeyHash hash: TokenHash) {
+        self.hash = hash
+        isKeyless = false
+    }
+
+    package init(origin: String) {
+        hash = TokenHash(sha256Of: "origin " + origin)
+        isKeyless = true
+    }
+
+    /// One user of an origin, as far as an address tells users apart.
+    package init(address: IPAddress) {
+        hash = TokenHash(sha256Of: "address \(address.high) \(address.low)")
+        isKeyless = true
+    }
+}
+
+/// What a caller may use of the configured providers.
+package struct CallerTerms: Sendable {
+    /// The clients that it may use; nil for all. Without an API key they are all.
+    package var clients: Set<String>?
+    /// The network of its address, whose callers share what is limited for all; nil if it is not known.
+    package var subnet: IPAddress?
+
+    /// Whose part of the limits of a phone number it uses; nil if the caller is not known.
+    package var id: TokenHash?
+
+    /// A caller without limits.
+    package init() {}
+
+    /// - Parameters:
+    ///   - key: By which the caller was admitted; nil for a browser without an API key.
+    ///   - address: The caller's; nil if it is not known. With the key it tells the users of an app apart.
+    package init(clients: Set<String>?, key: TokenHash?, address: IPAddress?) {
+        self.clients = clients
+        subnet = address?.subnet
+        guard key != nil || address != nil else { return }
+        let place = address.map { "\($0.network.high) \($0.network.low)" } ?? ""
+        id = TokenHash(sha256Of: "caller \(key.map { Base64URL.encode($0.bytes) } ?? "") \(place)")
+    }
+
+    /// The same for a signed-in user, who is the caller then, wherever they are.
+    package func of(_ user: UserID) -> CallerTerms {
+        var terms = self
+        terms.id = TokenHash(sha256Of: "user \(user.number)")
+        return terms
+    }
+
+    func allows(_ client: SignInConfiguration.Client) -> Bool { clients?.contains(client.id.text) ?? true }
+
+    /// - Throws: `unauthorized_client` if the caller may not use the client.
+    package func check(_ client: SignInConfiguration.Client) throws(SignInError) {
+        guard allows(client) else { throw .clientNotAllowed }
+    }
+
+    /// - Throws: `unauthorized_client` if the caller may use none of the clients.
+    package func check<Clients: Sequence<SignInConfiguration.Client>>(
+        mayUseOneOf clients: @autoclosure () -> Clients
+    ) throws(SignInError) {
+        guard self.clients == nil || clients().contains(where: allows) else { throw .clientNotAllowed }
+    }
+}
+
+extension SignInError {
+    /// A sign-in, its start, or a verification for another client than the caller's. 400, as RFC 6749 section 5.2 says,
+    /// because the published apps read any 403 of a sign-in as the offer of a registration.
+    package static let clientNotAllowed = SignInError(
+        .unauthorizedClient, .configurationError,
+        "This API key or origin is not for this client. The administrator must add the client to it.")
+}
+
+/// The origin of a web page (RFC 6454), as browsers write it in `Origin`: scheme, host and, if it is not the scheme's
+/// own, port.
+public struct Origin: Sendable, Hashable, CustomStringConvertible {
+    /// The serialized origin, such as `https://app.example.com`.
+    public let text: String
+
+    /// The same as ``text``.
+    public var description: String { text }
+
+    /// Parses an origin. Nil if the text has a path or query, or is not https (or http to loopback).
+    public init?(_ text: String) {
+        guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else { return nil }
+        let authority = text.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3)
+        guard !authority.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else { return nil }
+        self.text = "\(url.scheme.rawValue)://\(url.authority)"
+    }
+}
