@@ -22,7 +22,7 @@ COPY Clients Clients
 COPY Sources Sources
 COPY Public Public
 COPY Tests Tests
-COPY scripts/build-release scripts/image-licences scripts/symbols.map scripts/
+COPY scripts/build-release scripts/image-licences scripts/program.ld scripts/
 ARG REVISION=unknown
 RUN LATCHKEY_REVISION=$REVISION scripts/build-release --product latchkey \
     && install -D --strip .build/release/latchkey /image/usr/local/bin/latchkey \
