@@ -13,6 +13,8 @@ package import Tracing
 package struct TelemetryExportFeature: Feature {
     /// How long the last exports may delay the end of the process.
     static let lastExport = Duration.seconds(3)
+    /// The longest response that is read.
+    private static let responseBytes = 64 * 1024
 
     private let exporter: TelemetryExporter
     private let spans: ExportTracer
@@ -31,13 +33,24 @@ package struct TelemetryExportFeature: Feature {
             $0.allowLoopbackHTTP = true
             if endpoint.isLoopback { $0.proxy = nil }
         }
-        let receiver = TelemetryReceiver(
-            client: client, endpoint: endpoint, headers: settings.headers.map { ($0.name, $0.value.exposed) },
-            clock: context.clock)
+        let headers = [("Content-Type", "application/json")] + settings.headers.map { ($0.name, $0.value.exposed) }
         let exporter = TelemetryExporter(
             TelemetryResource(serviceName: settings.serviceName, version: LatchkeyVersion.text),
             metricsInterval: settings.metricsInterval, logger: context.logger
-        ) { await receiver.post($0) }
+        ) { signal, body, timeout in
+            // As OpenTelemetry's protocol over HTTP demands: JSON, to a path for each signal.
+            let request = OutboundRequest(
+                method: .post, url: endpoint.appending(path: "/v1/\(signal.rawValue)"), headers: headers,
+                body: body, timeout: timeout, maximumBodyBytes: Self.responseBytes)
+            do throws(OutboundError) {
+                let response = try await client.send(request)
+                return ReceiverResponse(
+                    status: response.status, retryAfter: response.retryAfter, body: response.body,
+                    now: context.clock.now())
+            } catch {
+                return .unavailable(retryAfter: nil, reason: error.reason)
+            }
+        }
         self.client = client
         self.endpoint = endpoint
         self.context = context
@@ -60,30 +73,5 @@ package struct TelemetryExportFeature: Feature {
     package func shutdown() async {
         await exporter.stop(within: Self.lastExport)
         await client.shutdown()
-    }
-}
-
-/// Posts exports as OpenTelemetry's protocol over HTTP demands: JSON, to a path for each signal.
-private struct TelemetryReceiver: Sendable {
-    /// The longest response that is read.
-    private static let responseBytes = 64 * 1024
-
-    let client: OutboundHTTPClient
-    let endpoint: EndpointURL
-    let headers: [(name: String, value: String)]
-    let clock: WallClock
-
-    func post(_ export: TelemetryRequest) async -> ReceiverResponse {
-        let request = OutboundRequest(
-            method: .post, url: endpoint.appending(path: "/v1/\(export.signal.rawValue)"),
-            headers: [("Content-Type", "application/json")] + headers, body: export.body, timeout: export.timeout,
-            maximumBodyBytes: Self.responseBytes)
-        do throws(OutboundError) {
-            let response = try await client.send(request)
-            return ReceiverResponse(
-                status: response.status, retryAfter: response.retryAfter, body: response.body, now: clock.now())
-        } catch {
-            return .unavailable(retryAfter: nil, reason: error.reason)
-        }
     }
 }

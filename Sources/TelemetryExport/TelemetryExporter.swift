@@ -87,9 +87,7 @@ package final class TelemetryExporter: Sendable {
             case .end: return
             case .wait(let time): await spansWakeup.wait(atMost: time)
             case .send(let batch, let timeout):
-                let response = await send(
-                    TelemetryRequest(
-                        signal: .traces, body: TraceExport.body(batch, of: resource), timeout: timeout))
+                let response = await send(.traces, TraceExport.body(batch, of: resource), timeout)
                 let now = uptime.elapsed()
                 spans.withLock { $0.finish(response, at: now, random) }
                 note(response, of: .traces, &isFailing)
@@ -108,11 +106,8 @@ package final class TelemetryExporter: Sendable {
                 await metricsWakeup.wait(atMost: due - now)
                 continue
             }
-            let response = await send(
-                TelemetryRequest(
-                    signal: .metrics,
-                    body: MetricExport.body(registry.readings(), since: start, at: Self.now(), of: resource),
-                    timeout: Self.timeout))
+            let body = MetricExport.body(registry.readings(), since: start, at: Self.now(), of: resource)
+            let response = await send(.metrics, body, Self.timeout)
             note(response, of: .metrics, &isFailing)
             if isLast { return }
             var pause = metricsInterval
@@ -127,7 +122,7 @@ package final class TelemetryExporter: Sendable {
     }
 
     /// Counts an export. The log says once that the exports of a signal fail, and once that they work again.
-    private func note(_ response: ReceiverResponse, of signal: TelemetryRequest.Signal, _ isFailing: inout Bool) {
+    private func note(_ response: ReceiverResponse, of signal: TelemetrySignal, _ isFailing: inout Bool) {
         let (outcome, reason): (Int, String?) =
             switch response {
             case .accepted: (0, nil)
@@ -153,7 +148,7 @@ extension TelemetryExporter {
         Counter(
             "latchkey_telemetry_exports_total", "Exports to the OTLP receiver.",
             by: [
-                LabelValues("signal", TelemetryRequest.Signal.allCases.map(\.rawValue), "`traces` or `metrics`"),
+                LabelValues("signal", TelemetrySignal.allCases.map(\.rawValue), "`traces` or `metrics`"),
                 LabelValues(
                     "outcome", ["ok", "refused", "failed"],
                     "`ok`; `refused` by the receiver for good; `failed`, to be sent again"),
@@ -184,18 +179,11 @@ extension TelemetryExporter {
     }
 }
 
-package struct TelemetryRequest: Sendable {
-    package enum Signal: String, Sendable, CaseIterable {
-        case traces, metrics
-    }
-
-    package let signal: Signal
-    /// JSON.
-    package let body: [UInt8]
-    /// For the whole exchange.
-    package let timeout: Duration
+package enum TelemetrySignal: String, Sendable, CaseIterable {
+    case traces, metrics
 }
 
-/// Posts an export to the receiver. It does not throw: without a response the export is
-/// ``ReceiverResponse/unavailable(retryAfter:reason:)``.
-package typealias TelemetrySender = @Sendable (TelemetryRequest) async -> ReceiverResponse
+/// Posts an export, which is JSON, to the receiver, within a time for the whole exchange. It does not throw: without a
+/// response the export is ``ReceiverResponse/unavailable(retryAfter:reason:)``.
+package typealias TelemetrySender =
+    @Sendable (TelemetrySignal, _ body: [UInt8], _ timeout: Duration) async -> ReceiverResponse
