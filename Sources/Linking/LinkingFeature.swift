@@ -26,9 +26,7 @@ package struct LinkingSettings: FeatureSettings {
 package struct LinkingFeature: Feature {
     private let settings: LinkingSettings
 
-    package init(_ settings: LinkingSettings, in context: FeatureContext) { self.init(settings) }
-
-    package init(_ settings: LinkingSettings = LinkingSettings()) { self.settings = settings }
+    package init(_ settings: LinkingSettings, in context: FeatureContext) { self.settings = settings }
 
     func identities(of api: LatchkeyAPI) -> UserIdentities {
         UserIdentities(useCases: api.useCases, maximumAge: settings.maximumAge)

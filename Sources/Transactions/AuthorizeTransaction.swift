@@ -11,13 +11,11 @@ import Synchronization
 /// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
 /// authentication contexts, and a recent authentication. A refusal does not affect the session.
 struct AuthorizeTransaction: Sendable {
-    let environment: Environment
-    let settings: TransactionSettings
-    /// The `iss` of receipts.
-    let issuer: String
-    let store: SQLStore
-    let keys: SigningKeys
-    let onceOnly: OnceOnly
+    let feature: TransactionsFeature
+    let useCases: UseCases
+
+    private var environment: Environment { useCases.environment }
+    private var onceOnly: OnceOnly { feature.onceOnly }
 
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
@@ -34,7 +32,7 @@ struct AuthorizeTransaction: Sendable {
                 throw .transactionIncomplete
             }
             // First, because without a key the code would be spent in vain.
-            let key = try await keys.signer()
+            let key = try await useCases.signingKeys.signer()
             let provider = try await run.discoverProvider()
             let idToken = try await verify(run, at: provider)
             run.begin(.store)
@@ -52,7 +50,7 @@ struct AuthorizeTransaction: Sendable {
             try await takeNonce(of: run.request)
         }
         let tokens = try await exchangeCode(run, at: provider)
-        return try await run.validate(tokens, from: provider, maximumAge: settings.maximumAuthenticationAge)
+        return try await run.validate(tokens, from: provider, maximumAge: feature.settings.maximumAuthenticationAge)
     }
 
     /// Once for each code, so that the same request can be retried if the code did not reach the provider.
@@ -60,7 +58,7 @@ struct AuthorizeTransaction: Sendable {
         let deed = TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
         guard onceOnly.begin(deed) else { return }
         do throws(SignInError) {
-            try await store.takeIssuedNonce(of: request, at: environment.clock.now())
+            try await feature.store.takeIssuedNonce(of: request, at: environment.clock.now())
         } catch {
             onceOnly.undo(deed)
             throw error
@@ -89,9 +87,9 @@ struct AuthorizeTransaction: Sendable {
         guard let acr = idToken.acr, let authTime = idToken.authTime else { throw .internalFault }
         let now = environment.clock.now()
         let receipt = Receipt(
-            id: environment.random.token(bytes: 16), issuer: issuer, subject: session.user.publicID,
+            id: environment.random.token(bytes: 16), issuer: feature.issuer, subject: session.user.publicID,
             clientID: request.clientID, context: context, acr: acr, authTime: authTime, issuedAt: now,
-            expiresAt: now.advanced(bySeconds: settings.receiptLifetime))
+            expiresAt: now.advanced(bySeconds: feature.settings.receiptLifetime))
         let record = ReceiptRecord(
             id: TokenHash(sha256Of: receipt.id),
             code: TokenHash(sha256Of: Self.name(ofCodeIn: request)),
@@ -100,7 +98,7 @@ struct AuthorizeTransaction: Sendable {
         let hash = TokenHash(ofSessionToken: token.exposed)
         let refusal: SignInError?
         do throws(StorageError) {
-            refusal = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)
+            refusal = try await feature.store.addReceipt(record, approvedBy: identity, session: hash, at: now)
         } catch {
             throw .receiptNotRecorded(error)
         }
