@@ -117,29 +117,22 @@ private enum BackchannelAuthenticationsTable {
         let others = "phase = 'pending' AND expires_at > ? AND handle_hash <> ?"
         let atCarrier = "provider = ? AND network = ?"
         let (provider, network) = (record.terms.provider, record.terms.networkText)
-        if try exceeds(
-            limits.pendingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.quota.caller,
-            now, record.handle, in: db)
-        {
-            return .tooManyPendingOfCaller
-        }
-        if try exceeds(
-            limits.pendingPerUser, "user_hash = ? AND \(others)", prompt.user, now, record.handle, in: db)
-        {
-            return .tooManyPendingForUser
-        }
-        if try exceeds(
-            limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", prompt.user,
-            prompt.quota.caller,
-            now, record.handle, in: db)
-        {
-            return .tooManyPendingForUser
-        }
-        if try exceeds(
-            limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
-        {
-            return .tooManyPendingAtProvider
-        }
+        let (user, caller, handle) = (prompt.user, prompt.quota.caller, record.handle)
+        guard
+            try !exceeds(
+                limits.pendingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, caller, now,
+                handle, in: db)
+        else { return .tooManyPendingOfCaller }
+        guard
+            try !exceeds(limits.pendingPerUser, "user_hash = ? AND \(others)", user, now, handle, in: db),
+            try !exceeds(
+                limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", user, caller, now, handle,
+                in: db)
+        else { return .tooManyPendingForUser }
+        guard
+            try !exceeds(
+                limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, handle, in: db)
+        else { return .tooManyPendingAtProvider }
         // Last, because only what is admitted counts.
         let allowances = prompt.allowances
         let refused = try PromptsTable.count(allowances.map(\.use), at: now, in: db)
