@@ -1,5 +1,7 @@
 package import LatchkeyConfiguration
 package import LatchkeyService
+import Logging
+import OpenIDConnect
 import Primitives
 package import SignIn
 import StorageModel
@@ -34,14 +36,72 @@ package struct AccountMigrationFeature: Feature {
     let clock: WallClock
 
     package init(_ rules: PortTokenRules, in context: FeatureContext) {
-        self.init(rules, store: context.store, clock: context.clock)
-    }
-
-    init(_ rules: PortTokenRules = PortTokenRules(), store: any IdentityStore, clock: WallClock) {
         self.rules = rules
-        self.store = store
-        self.clock = clock
+        store = context.store
+        clock = context.clock
     }
 
     package var formerIdentities: FormerIdentitySource? { formerIdentities(of:in:) }
+}
+
+/// Account migration: a user who is unknown under one carrier may have an account under a former carrier, which vouches
+/// for that with a port token (the guides' section “Account Migration”).
+extension AccountMigrationFeature {
+    /// The user's identities at former carriers, in the order of the port tokens; none if the user is known.
+    ///
+    /// An invalid port token is logged and otherwise ignored. A former carrier is asked for its keys only if the token
+    /// names a stored identity.
+    func formerIdentities(
+        of user: VerifiedSignIn, in signIn: any UserVerification
+    ) async throws(SignInError) -> [PortedIdentity] {
+        let relyingParty = signIn.relyingParty
+        // Only carriers vouch for each other's users.
+        guard !user.portTokens.isEmpty, relyingParty.usesNetworkDiscovery else { return [] }
+        let verifier = PortTokenVerifier(relyingParty: relyingParty, rules: rules, clock: clock)
+        let read = verifier.read(user.portTokens, for: signIn.client.id)
+        let tokens = read.compactMap { try? $0.get() }
+        let identities = [user.identity] + tokens.map(\.identity)
+        let statuses = try await mappingStoreErrors(await store.statuses(of: identities))
+        let present = statuses.first ?? .unknown
+        if case .live = present { return [] }
+        for case .failure(let refusal) in read { signIn.noteIgnored(refusal) }
+        var candidates: [UnverifiedPortToken] = []
+        for (token, former) in zip(tokens, statuses.dropFirst()) {
+            if let reason = Self.obstacle(to: former, becoming: present) {
+                signIn.noteIgnoredPortToken(reason, issuer: token.identity.issuer, level: .info)
+            } else {
+                candidates.append(token)
+            }
+        }
+        guard !candidates.isEmpty else { return [] }
+        return await verifier.verify(candidates).compactMap { result in
+            switch result {
+            case .failure(let refusal):
+                signIn.noteIgnored(refusal)
+                return nil
+            case .success(let former): return former
+            }
+        }
+    }
+
+    /// Why an account is not moved from an identity, whatever the signature; nil if it may be. The store checks again
+    /// when it moves the account.
+    private static func obstacle(to former: IdentityStatus, becoming present: IdentityStatus) -> String? {
+        guard case .live(let user) = former else { return "not_on_record" }
+        if case .moved(let owner) = present, owner != user { return "another_user" }
+        return nil
+    }
+}
+
+extension UserVerification {
+    fileprivate func noteIgnored(_ refusal: PortTokenError) {
+        noteIgnoredPortToken(refusal.check.rawValue, issuer: refusal.issuer, level: .warning)
+    }
+
+    /// Logs a port token that moves no account, and why, without a subject.
+    fileprivate func noteIgnoredPortToken(_ reason: String, issuer: String?, level: Logger.Level) {
+        var details: Logger.Metadata = ["reason": "\(reason)"]
+        if let issuer { details["issuer"] = "\(issuer)" }
+        note("port token ignored", details, at: level)
+    }
 }

@@ -1,6 +1,8 @@
 package import ArgumentParser
 package import LatchkeyConfiguration
 package import LatchkeyService
+import Primitives
+import StorageModel
 
 /// The administrator's commands for accounts, keys and the database (docs/operations.md). It is no part of the running
 /// server.
@@ -13,4 +15,35 @@ package struct AdministrationFeature: Feature {
             RestoreCommand.self, CopyCommand.self,
         ]
     }
+}
+
+extension AdminService {
+    /// What a change tells, also one that was not applied.
+    func report(
+        _ lines: [String], applies: Bool = true, _ members: (inout JSONObjectWriter) -> Void
+    ) -> CommandReport {
+        CommandReport(text: lines + (applies ? [] : ["Nothing was changed. Add --apply to apply the change."])) {
+            members(&$0)
+            $0.add("applied", applies)
+        }
+    }
+}
+
+extension CommandReport {
+    /// At most `limit` lines, and one more that says so if there are more.
+    func cut(at limit: Int) -> CommandReport {
+        guard text.count > limit else { return self }
+        return CommandReport(
+            text: text.prefix(limit) + ["… and more; the first \(limit) are shown"],
+            json: json.prefix(limit) + [#"{"more":true}"#])
+    }
+}
+
+/// What administrators cause.
+extension AuditEvent.Kind {
+    static let apiKeyCreated = AuditEvent.Kind("api_key.created")
+    static let apiKeyRevoked = AuditEvent.Kind("api_key.revoked")
+    static let allSessionsRevoked = AuditEvent.Kind("session.all_revoked")
+    /// The stored tokens and claims are encrypted with another key.
+    static let vaultRotated = AuditEvent.Kind("vault.rotated")
 }

@@ -8,16 +8,17 @@ extension BackchannelAuthentication {
     /// Sends a request, and records the id that the provider gives it.
     /// - Parameters:
     ///   - record: As it is stored, with the latest request, which is not yet sent.
+    ///   - token: For the notification of it.
     ///   - send: Sends it, once.
     func ask(
         _ context: BackchannelAuthenticationContext, _ asked: BackchannelAuthenticationRecord,
-        _ prompt: BackchannelPrompt, under handle: Secret,
-        _ send: () async throws(OIDCError) -> BackchannelAuthenticationResponse
+        _ prompt: BackchannelPrompt, under handle: Secret, _ token: NotificationToken,
+        _ send: BackchannelAuthenticationContext.Sending
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         context.log.begin(.request)
         let response: BackchannelAuthenticationResponse
         do throws(OIDCError) {
-            response = try await send()
+            response = try await send(token)
         } catch {
             context.log.begin(.store)
             count(error.isRefusal ? .refused : .failed)

@@ -5,17 +5,8 @@ import Storage
 import StorageModel
 
 /// Backchannel authentication: at this server's request, a carrier or another provider asks the user on their phone,
-/// without a browser (OpenID Connect CIBA).
-///
-/// ```swift
-/// let started = try await backchannelAuthentication.start(request, for: caller, within: quota, notifiedAt: endpoint)
-/// // A carrier asks the user, and posts the outcome to the notification endpoint: `receive`. At another provider,
-/// // `poll` asks the token endpoint when it is time.
-/// switch try await backchannelAuthentication.poll(started.handle, at: provider, for: caller, givingBackTo: nil) {
-/// case nil: … // The user has not answered.
-/// case let outcome?: …
-/// }
-/// ```
+/// without a browser (OpenID Connect CIBA). A carrier posts the outcome to the notification endpoint; at another
+/// provider, ``poll(_:at:for:givingBackTo:)`` asks the token endpoint when it is time.
 struct BackchannelAuthentication: Sendable {
     /// The path of the notification endpoint, where carriers post the outcome.
     static let notificationPath = "/auth/zenkey-async-signin/notification"
@@ -71,9 +62,7 @@ struct BackchannelAuthentication: Sendable {
             try check(
                 try await mappingStoreErrors(
                     await store.addBackchannelAuthentication(record, for: prompt, limits: feature.settings, at: now)))
-            return try await ask(context, record, prompt, under: handle) { () async throws(OIDCError) in
-                try await send(token)
-            }
+            return try await ask(context, record, prompt, under: handle, token, send)
         }
     }
 
@@ -130,9 +119,7 @@ struct BackchannelAuthentication: Sendable {
                 record.becomePending(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
-            return try await ask(context, record, prompt, under: handle) { () async throws(OIDCError) in
-                try await send(token)
-            }
+            return try await ask(context, record, prompt, under: handle, token, send)
         }
     }
 

@@ -81,16 +81,10 @@ package struct BackchannelFeature: Feature {
     let prompts = Counts<[PromptOutcome: UInt64]>([:])
 
     package init(_ settings: BackchannelSettings, in context: FeatureContext) {
-        self.init(
-            settings, retryWindow: context.configuration.sessions.retryWindow, store: context.store,
-            uptime: context.uptime)
-    }
-
-    init(_ settings: BackchannelSettings, retryWindow: Int64, store: SQLStore, uptime: Uptime) {
         self.settings = settings
-        self.retryWindow = retryWindow
-        self.store = store
-        pace = PollPace(uptime: uptime)
+        retryWindow = context.configuration.sessions.retryWindow
+        store = context.store
+        pace = PollPace(uptime: context.uptime)
     }
 
     package static let startPaths = [BackchannelAuthentication.carriersPath, BackchannelAuthentication.path]

@@ -1,3 +1,5 @@
+import ArgumentParser
+import CommandLineSupport
 import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
@@ -5,29 +7,59 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
+struct ClientMetadataCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client-metadata",
+        abstract: "Prints what to register for a client at its provider, as JSON.",
+        discussion: """
+            Prints the client metadata of OpenID Connect Dynamic Client Registration: redirect URIs, keys' address, \
+            algorithms and logout addresses, as the configuration has them. Sends no request, and prints no secret.
+
+            Exit status: 0 if the metadata was printed, 64 for wrong options, such as an unknown provider or client, \
+            and without public_url; 78 for an invalid configuration.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The provider's name in the configuration, or zenkey; required if there are several providers.",
+            valueName: "name"))
+    var provider: String?
+
+    @Option(help: ArgumentHelp("The client; required if the provider has several clients.", valueName: "id"))
+    var clientID: String?
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let loaded = try options.load(for: .serve)
+        let json = try await reportingFailure(exitCode: 64) {
+            try ClientMetadata.json(of: clientID, at: provider, in: loaded.configuration, features: .ofProgram)
+        }
+        print(json, terminator: "")
+    }
+}
+
 /// What an administrator registers for a client at its provider: the client metadata of OpenID Connect Dynamic Client
 /// Registration 1.0 section 2 and its extensions.
 ///
 /// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
 /// not use it. A Telco Finder is a provider, too, under the name ``ProviderReference/telcoFinder(of:)``.
-package struct ClientMetadata: Sendable {
-    private let members: Members
-
+package enum ClientMetadata {
+    /// A JSON object with a line for each member.
     /// - Parameters:
     ///   - name: The provider's name in the configuration. Nil if there is one provider.
     ///   - clientID: Nil if the provider has one client.
     /// - Throws: `AdministratorError` if there is no such provider or client, or `public_url` is not set.
-    package init(
+    package static func json(
         of clientID: String?, at name: String?, in configuration: Configuration, features: FeatureList
-    ) throws(AdministratorError) {
+    ) throws(AdministratorError) -> String {
         let provider = try Self.provider(name, in: configuration)
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
             throw AdministratorError("public_url is not set; set it, because all URLs of a registration begin with it")
         }
         let client = try Self.client(clientID, of: provider)
         guard !provider.isTelcoFinder else {
-            members = Self.clientCredentials(of: client, scopes: provider.telcoFinder?.finder.scopes ?? [], publicURL)
-            return
+            return json(clientCredentials(of: client, scopes: provider.telcoFinder?.finder.scopes ?? [], publicURL))
         }
         let extensions = provider.extensions
         let path = "\(publicURL)/auth/\(provider.path)"
@@ -44,26 +76,26 @@ package struct ClientMetadata: Sendable {
             ("grant_types", .texts(provider.grantTypes)),
         ]
         let responses: Members = [
-            Self.text("id_token_signed_response_alg", hasIDTokens ? client.registeredAlgorithm : nil),
-            Self.text("id_token_encrypted_response_alg", client.idTokenDecryption?.key.algorithm),
-            Self.text("id_token_encrypted_response_enc", client.idTokenDecryption?.encryption),
-            Self.text("userinfo_signed_response_alg", client.userInfoSigningAlgorithm),
-            Self.text("userinfo_encrypted_response_alg", client.userInfoDecryption?.key.algorithm),
-            Self.text("userinfo_encrypted_response_enc", client.userInfoDecryption?.encryption),
-            Self.text(
+            text("id_token_signed_response_alg", hasIDTokens ? client.registeredAlgorithm : nil),
+            text("id_token_encrypted_response_alg", client.idTokenDecryption?.key.algorithm),
+            text("id_token_encrypted_response_enc", client.idTokenDecryption?.encryption),
+            text("userinfo_signed_response_alg", client.userInfoSigningAlgorithm),
+            text("userinfo_encrypted_response_alg", client.userInfoDecryption?.key.algorithm),
+            text("userinfo_encrypted_response_enc", client.userInfoDecryption?.encryption),
+            text(
                 "request_object_signing_alg",
                 hasIDTokens && extensions.signedRequestObjects != .never ? client.signingKey?.algorithm : nil),
             ("require_signed_request_object", flag(extensions.signedRequestObjects)),
-            Self.text(
+            text(
                 "authorization_signed_response_alg",
                 provider.rules.responseMode.isSigned ? client.responseSigningAlgorithm : nil),
             ("require_pushed_authorization_requests", flag(extensions.pushedAuthorizationRequests)),
             ("dpop_bound_access_tokens", flag(extensions.dpop)),
             ("tls_client_certificate_bound_access_tokens", flag(extensions.mutualTLS)),
         ]
-        members =
-            general + Self.authentication(of: client, publicURL) + responses
-            + features.features.flatMap { $0.clientMetadata(of: client, at: provider, path: path) }
+        return json(
+            general + authentication(of: client, publicURL) + responses
+                + features.features.flatMap { $0.clientMetadata(of: client, at: provider, path: path) })
     }
 
     private typealias Members = ClientMetadataMembers
@@ -97,8 +129,7 @@ package struct ClientMetadata: Sendable {
         ] + authentication(of: client, publicURL)
     }
 
-    /// A JSON object with a line for each member.
-    package var json: String {
+    private static func json(_ members: Members) -> String {
         let lines = members.compactMap { member in
             member.value.map { "  \(JSONValue.string(member.name).text): \($0.text)" }
         }

@@ -2,11 +2,13 @@ package import HTTPServer
 package import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
+import Logging
 package import Observability
 import OpenIDConnect
 import Primitives
 package import SignIn
 import Storage
+import StorageModel
 
 /// What is unsafe in the keys of providers of kind `camara`, which are the core's.
 package struct PhoneVerificationSettings: FeatureSettings {
@@ -32,18 +34,13 @@ package struct PhoneVerificationSettings: FeatureSettings {
 package struct PhoneVerificationFeature: Feature {
     private let store: SQLStore
     private let clock: WallClock
-    private let pause: PollPauses
+    /// Waits between two polls of a mobile operator.
+    var pause = PollPauses()
     private let outcomes = PhoneVerificationOutcomes()
 
     package init(_ settings: PhoneVerificationSettings, in context: FeatureContext) {
-        self.init(store: context.store, clock: context.clock)
-    }
-
-    /// - Parameter pause: Waits between two polls of a mobile operator.
-    init(store: SQLStore, clock: WallClock, pause: PollPauses = PollPauses()) {
-        self.store = store
-        self.clock = clock
-        self.pause = pause
+        store = context.store
+        clock = context.clock
     }
 
     package func group(
@@ -72,5 +69,89 @@ package struct PhoneVerificationFeature: Feature {
 
     package static func metrics(of feature: Self?) -> [any Metric] {
         (feature?.outcomes ?? PhoneVerificationOutcomes()).metrics
+    }
+}
+
+/// What was found out beside the outcome of a verification, for the log, the metrics and the observer of failures.
+struct PhoneVerificationFindings {
+    let correlationID: CorrelationID
+    /// Nil until the operator is known.
+    var operatorName: String?
+    /// Nil until the operator is asked.
+    var run: SignInRun?
+    /// The number that the operator is asked about.
+    var number: String?
+}
+
+extension FailedOperation {
+    /// Nil if the verification failed before the operator was asked.
+    init?(_ findings: PhoneVerificationFindings) {
+        guard let run = findings.run, run.times.last != nil else { return nil }
+        self.init(.phoneVerification, run, [("phone_number", findings.number.map { .secret(Secret($0)) })])
+    }
+}
+
+/// Counts the outcomes of verifications by mobile operator, and writes their log lines.
+package final class PhoneVerificationOutcomes: Sendable {
+    /// The most mobile operators counted separately.
+    private static let capacity = 128
+    /// One for all codes of the operators' own.
+    private static let names = ["verified", "mismatch", "confirmed"] + SignInError.Code.allCases.map(\.rawValue)
+
+    let metrics: [any Metric]
+    private let total: BoundedRows<String, Counter>
+
+    init() {
+        let outcomes = LabelValues(
+            "outcome", Self.names,
+            "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
+                + "`refused_by_carrier` for all of the mobile operators' own codes")
+        let family = MetricFamily(
+            "latchkey_phone_verifications_total", .counter, "Outcomes of verifications of phone numbers.",
+            rows: [
+                .init(
+                    "operator",
+                    "the mobile operator's name in the configuration; empty if the request did not come to one; "
+                        + "`other` for all beyond \(Self.capacity)")
+            ], by: [outcomes])
+        total = BoundedRows(capacity: Self.capacity, other: "other") { Counter(family.row($0)) }
+        metrics = [total.metric(family) { $0 }]
+    }
+
+    func note(_ verification: PhoneVerification, _ findings: PhoneVerificationFindings, in logger: Logger) {
+        let code = verification.error.flatMap(SignInError.Code.init) ?? .refusedByProvider
+        count(
+            verification.status == .failed ? code.rawValue : verification.status.rawValue,
+            at: verification.operatorName)
+        write(verification.error ?? verification.status.rawValue, findings, in: logger)
+    }
+
+    func note(_ error: SignInError, _ findings: PhoneVerificationFindings, in logger: Logger) {
+        count(error.code.rawValue, at: findings.operatorName)
+        write(error.codeText, findings, error, in: logger)
+    }
+
+    /// The session has shown that its own browser brought the finding.
+    func noteConfirmed(_ verification: PhoneVerification, _ correlationID: CorrelationID, in logger: Logger) {
+        count("confirmed", at: verification.operatorName)
+        write("confirmed", PhoneVerificationFindings(correlationID: correlationID), in: logger)
+    }
+
+    /// Writes a line, and counts nothing.
+    /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
+    func write(
+        _ outcome: String, _ findings: PhoneVerificationFindings, _ error: SignInError? = nil, in logger: Logger
+    ) {
+        var metadata: Logger.Metadata = findings.run?.notes ?? [:]
+        metadata["correlation_id"] = "\(findings.correlationID)"
+        metadata["outcome"] = "\(outcome)"
+        if let name = findings.operatorName { metadata["operator"] = "\(name)" }
+        error?.write(to: &metadata, failedAt: findings.run?.times.last)
+        logger.log(level: error?.fault.logLevel ?? .info, "phone verification", metadata: metadata)
+    }
+
+    /// - Parameter operatorName: Nil if the request did not come to an operator.
+    private func count(_ outcome: String, at operatorName: String?) {
+        total[operatorName ?? ""].add(at: Self.names.firstIndex(of: outcome) ?? 0)
     }
 }

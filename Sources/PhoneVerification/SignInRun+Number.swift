@@ -103,19 +103,22 @@ extension SignInRun {
     /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
     static let patience: Int64 = 20
 
-    /// Exchanges the operator token, in the way that the operator's metadata says. It is spent then.
+    /// Exchanges the operator token, in the way that the operator's metadata says: for a JWT, or without a page by a
+    /// backchannel authentication (CIBA Core section 7.1). It is spent then: neither request is repeated.
     private func exchangeOperatorToken(
         for scopes: [String], at provider: ProviderMetadata, _ pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
+        // As the hint for a user (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
+        let hint = Secret("operatortoken:" + request.code.exposed)
         guard provider.takesOperatorTokensByBackchannel else {
             return try await askedForTokens(
-                await relyingParty.exchange(
-                    operatorToken: request.code, scopes: scopes, client: client.credentials,
-                    provider: provider, correlationID: correlationID))
+                await relyingParty.tokens(
+                    about: hint, scopes: scopes, client: client.credentials, provider: provider,
+                    correlationID: correlationID))
         }
         let started = try await askedForTokens(
             await relyingParty.authenticate(
-                operatorToken: request.code, scopes: scopes, client: client.credentials,
+                BackchannelAuthenticationRequest(scopes: scopes, hint: .loginHint(hint)), client: client.credentials,
                 signedWith: client.rules.signingKey, provider: provider, correlationID: correlationID),
             codeWasPosted: true)
         return try await poll(started, at: provider, pause)

@@ -8,9 +8,9 @@ import StorageModel
 
 /// Asks a mobile operator whether a number belongs to a signed-in user's device.
 ///
-/// The device is authenticated by an operator token, or over the mobile network by redirects
-/// (`VerifyPhoneNumber+Redirect.swift`). A mismatch never changes the account. The outcome is for the session that
-/// asked, and each operator token and each access token is for one call.
+/// The device is authenticated by an operator token, or over the mobile network by redirects. A mismatch never changes
+/// the account. The outcome is for the session that asked, and each operator token and each access token is for one
+/// call.
 struct VerifyPhoneNumber {
     /// What a session asks.
     struct Question: Sendable {
@@ -37,7 +37,7 @@ struct VerifyPhoneNumber {
     /// A verification, with the id to read it again.
     struct Outcome: Sendable {
         let id: String
-        let state: PhoneVerificationState
+        let verification: PhoneVerification
         let correlationID: CorrelationID?
     }
 
@@ -51,11 +51,11 @@ struct VerifyPhoneNumber {
         let client: SignInConfiguration.Client
 
         func verification(
-            _ id: String, of holder: SessionAndUser, expiresAt: Timestamp
-        ) -> PendingPhoneVerification {
-            PendingPhoneVerification(
+            _ id: String, of holder: SessionAndUser, until end: Timestamp
+        ) -> PhoneVerification {
+            PhoneVerification(
                 id: TokenHash(sha256Of: id), user: holder.user.id, session: holder.session.id,
-                phoneNumber: number?.text, operatorName: mobileOperator.name, expiresAt: expiresAt)
+                phoneNumber: number?.text, operatorName: mobileOperator.name, time: end)
         }
     }
 
@@ -79,7 +79,7 @@ struct VerifyPhoneNumber {
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let (id, verification) = try await ask(question, operatorToken, holder, &findings)
             outcomes.note(verification, findings, in: environment.logger)
-            return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+            return Outcome(id: id, verification: verification, correlationID: correlationID)
         } failed: { error in
             outcomes.note(error, findings, in: environment.logger)
             return error.code == .rateLimited ? nil : FailedOperation(findings)
@@ -93,7 +93,7 @@ struct VerifyPhoneNumber {
             await store.phoneVerification(
                 TokenHash(sha256Of: id), in: holder.session.id, at: environment.clock.now()))
         guard let found else { throw .noSuchVerification }
-        return Outcome(id: id, state: found, correlationID: nil)
+        return Outcome(id: id, verification: found, correlationID: nil)
     }
 
     private func ask(
@@ -113,7 +113,7 @@ struct VerifyPhoneNumber {
         let operators = inquiry.operators
         try await operators.oneTimeStore.spend(operators.use(of: request))
         let id = environment.random.token()
-        let subject = inquiry.verification(id, of: holder, expiresAt: environment.clock.now())
+        let subject = inquiry.verification(id, of: holder, until: environment.clock.now())
         // After the token, because one that is sent again never comes to the operator.
         let directory = OperatorDirectory(operators: operators, environment: environment)
         try await directory.count(subject)
@@ -191,5 +191,77 @@ extension AllowanceUse {
             AllowanceUse(of: ofNumber, ofVerifications),
             AllowanceUse(of: "\(ofNumber) by user \(user.number)", ofVerifications.half),
         ]
+    }
+}
+
+/// Verifications by redirects: a browser on the user's device is sent to the operator, and comes back.
+///
+/// Anybody can be made to open the address that a session got. Their operator then confirms their number, without a
+/// page. So what a browser brings back changes no account. It is kept, and the app on the browser's device gets a
+/// confirmation, which only the session that asked can redeem.
+extension VerifyPhoneNumber {
+    /// Ends a verification with what the browser brought back, if the session shows that it was its own browser.
+    /// - Throws: `not_found` for an id that the session does not have; `invalid_grant` for a wrong confirmation, the
+    ///   third of which ends the verification, and for a verification that has ended; `temporarily_unavailable`.
+    func confirm(
+        _ id: String, with confirmation: Secret, correlationID: CorrelationID?, for holder: SessionAndUser
+    ) async throws(SignInError) -> Outcome {
+        let correlationID = correlationID ?? .random(from: environment.random)
+        return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
+            // Also if the store fails, because the change may have been stored before the failure.
+            defer { sessions.cache.remove(holder.user.id) }
+            let (verification, formerHolders) = try await mappingStoreErrors(
+                await store.confirmPhoneVerification(
+                    TokenHash(sha256Of: id), in: holder.session.id, with: TokenHash(sha256Of: confirmation.exposed),
+                    at: environment.clock.now(), requestID: correlationID.text)
+            ).get()
+            for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
+            outcomes.noteConfirmed(verification, correlationID, in: environment.logger)
+            return Outcome(id: id, verification: verification, correlationID: correlationID)
+        } failed: { error in
+            outcomes.note(error, PhoneVerificationFindings(correlationID: correlationID), in: environment.logger)
+            return nil
+        }
+    }
+
+    /// Begins to verify a number by redirects. Any browser may come back: that of the user's device has no cookies of
+    /// this server.
+    /// - Parameters:
+    ///   - redirectURI: One of the client's registered ones, where the app gets the confirmation.
+    ///   - publicURL: This server's own.
+    /// - Returns: The id of the verification, and where the app sends a browser on the device, over the mobile network,
+    ///   within so many seconds.
+    /// - Throws: As ``VerifyPhoneNumber``; `invalid_request` for a redirect URI that is not registered.
+    func startVerification(
+        _ question: VerifyPhoneNumber.Question, redirectURI: String, publicURL: String, for holder: SessionAndUser
+    ) async throws(SignInError) -> (id: String, url: String, withinSeconds: Int64, CorrelationID) {
+        let correlationID = question.correlationID ?? .random(from: environment.random)
+        return try await environment.failures.recording(as: correlationID, question.sentNames) {
+            () async throws(SignInError) in
+            guard let redirects = api.redirects else { throw .numbersNotByRedirects }
+            let inquiry = try await inquiry(question, of: holder.user, correlationID)
+            guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
+                throw .redirectURINotRegistered(redirectURI, among: inquiry.client.rules.redirectURIs)
+            }
+            let id = Secret(environment.random.token())
+            var start = RedirectStart(
+                provider: inquiry.target.reference, clientType: .ios, redirectURI: redirectURI,
+                callbackURL: "\(publicURL)/auth/\(inquiry.target.provider.name)/callback")
+            start.demand.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
+            start.demand.prompt = [.noInteraction]
+            start.caller = question.choice.caller
+            // First, so that a browser that is sent away finds it when it comes back.
+            let subject = inquiry.verification(
+                id.exposed, of: holder, until: environment.clock.now().advanced(bySeconds: RedirectStart.lifetime))
+            guard try await mappingStoreErrors(await store.beginPhoneVerification(subject)) else {
+                throw .sessionUnknown
+            }
+            let (url, seconds) = try await redirects.begin(
+                task: id, start, at: inquiry.target, for: inquiry.client, correlationID)
+            return (id.exposed, url, seconds, correlationID)
+        } failed: { error in
+            environment.logStart(error, at: question.provider, correlationID)
+            return nil
+        }
     }
 }

@@ -12,9 +12,7 @@ import StorageModel
 package struct ProviderLogoutFeature: Feature {
     private let store: SQLStore
 
-    init(store: SQLStore) { self.store = store }
-
-    package init(_ settings: NoSettings, in context: FeatureContext) { self.init(store: context.store) }
+    package init(_ settings: NoSettings, in context: FeatureContext) { store = context.store }
 
     package static func clientMetadata(
         of client: Configuration.Client, at provider: Configuration.Provider, path: String

@@ -3,18 +3,19 @@ import HTTPTypes
 package import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
+import Logging
+import OpenIDConnect
 import Primitives
 package import SignIn
 import Storage
+import StorageModel
 
 /// The resources of providers (docs/providers.md), fetched with the tokens of the user's sign-in.
 package struct ProviderResourcesFeature: Feature {
     private let store: SQLStore
     private let refreshes = TokenRefreshes(random: .system)
 
-    init(store: SQLStore) { self.store = store }
-
-    package init(_ settings: NoSettings, in context: FeatureContext) { self.init(store: context.store) }
+    package init(_ settings: NoSettings, in context: FeatureContext) { store = context.store }
 
     package var keepingRules: [WritableKeyPath<ServerRules, Bool>] { [\.storesTokens] }
 
@@ -55,4 +56,144 @@ package struct ProviderResourcesFeature: Feature {
                 APIRefusal(SignInError.grantRevoked),
             ])
     ]
+}
+
+/// Fetches a provider's resource for a user, such as Zoom's ZAK, with the tokens of the user's sign-in.
+///
+/// Only configured resources can be fetched, by name: no URL and no parameter comes from a client.
+struct FetchResource: Sendable {
+    let environment: Environment
+    let store: SQLStore
+    let vault: TokenVault
+    let refreshes: TokenRefreshes
+
+    /// A resource in the provider's form: a JSON object or array.
+    ///
+    /// - Parameter holder: The tokens of the session's user and client are used.
+    /// - Throws: `not_found` for a provider or resource that is not configured; `invalid_request` for a provider with
+    ///   mobile operators; `grant_missing`, `grant_revoked`, `carrier_error`, `carrier_timeout`,
+    ///   `temporarily_unavailable`, `server_error`.
+    func callAsFunction(
+        _ name: String, of provider: String, for holder: SessionAndUser
+    ) async throws(SignInError) -> [UInt8] {
+        let correlationID = CorrelationID.random(from: environment.random)
+        do throws(SignInError) {
+            let server = try environment.providers.find(
+                withoutOperators: provider, instead: "Only providers of the kinds oidc and oauth2 have resources."
+            ).server
+            guard let url = server.rules.resources[name] else { throw .unknownResource }
+            guard let client = server.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
+                throw .grantMissing
+            }
+            let metadata: ProviderMetadata
+            do throws(OIDCError) {
+                metadata = try await server.relyingParty.provider(
+                    for: nil, clientID: client.id, correlationID: correlationID)
+            } catch {
+                throw SignInError(ofResource: error)
+            }
+            let grant = ProviderGrant(
+                user: holder.user.id, provider: provider, client: client, relyingParty: server.relyingParty,
+                metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,
+                environment: environment)
+            let body = try await fetch(url, by: grant)
+            log(provider, name, ["outcome": "fetched"], .info, correlationID)
+            return body
+        } catch {
+            var cause: Logger.Metadata = [:]
+            error.write(to: &cause, failedAt: nil)
+            log(provider, name, cause, error.fault.logLevel, correlationID)
+            throw error.with(correlationID)
+        }
+    }
+
+    private func fetch(_ url: EndpointURL, by grant: ProviderGrant) async throws(SignInError) -> [UInt8] {
+        // Some providers end a token before its announced expiry.
+        var refused: Secret?
+        for _ in 0..<2 {
+            let tokens = try await grant.tokens(besides: refused)
+            do throws(OIDCError) {
+                let answer = try await grant.relyingParty.resource(
+                    url, accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey,
+                    client: grant.client.credentials,
+                    provider: grant.metadata, correlationID: grant.correlationID)
+                if case .json(let body) = answer { return body }
+            } catch {
+                throw SignInError(ofResource: error)
+            }
+            refused = tokens.accessToken
+        }
+        throw .resourceRefused
+    }
+
+    /// Only configured names are logged: the request could name anything.
+    private func log(
+        _ provider: String, _ name: String, _ outcome: Logger.Metadata, _ level: Logger.Level,
+        _ correlationID: CorrelationID
+    ) {
+        var metadata = outcome
+        metadata["correlation_id"] = "\(correlationID)"
+        if let known = environment.providers[provider]?.server {
+            metadata["provider"] = "\(provider)"
+            if known.rules.resources[name] != nil { metadata["resource"] = "\(name)" }
+        }
+        environment.logger.log(level: level, "provider resource", metadata: metadata)
+    }
+}
+
+extension SignInError {
+    static let unknownResource = SignInError(
+        .notFound, .invalidRequest,
+        "This provider has no resource of this name. Use a name from its configured resources.")
+
+    static let grantMissing = SignInError(
+        .grantMissing, .requestDenied,
+        "No tokens of this provider are stored for this user and client. Sign the user in with the provider.")
+
+    static let grantRevoked = SignInError(
+        .grantRevoked, .requestDenied,
+        "The provider or the user has revoked the user's consent. Sign the user in with the provider again.")
+
+    static let grantLost = SignInError(
+        .grantRevoked, .requestDenied,
+        "The provider refuses the stored refresh token. The response to an earlier refresh was lost, and probably the "
+            + "next token with it. Sign the user in with the provider again.")
+
+    /// - Parameter check: The check of the ID token that failed.
+    static func refreshedIDTokenInvalid(_ check: IDTokenCheck?) -> SignInError {
+        let demand = check.map { " " + $0.demand.dropLast() + " (\($0.rawValue))." } ?? ""
+        var error = SignInError(
+            .grantRevoked, .requestDenied,
+            "The provider refreshed the user's tokens with an ID token that is not valid." + demand
+                + " Sign the user in with the provider again.", fault: .provider)
+        error.check = check
+        return error
+    }
+
+    static let grantContended = SignInError(
+        .temporarilyUnavailable, .serverError,
+        "Another instance is refreshing the provider's tokens. Send the same request again in a moment.", retryAfter: 1,
+        fault: .ours)
+
+    /// The row stays, because the key may be configured again.
+    static let tokensUnreadable = SignInError(
+        .serverError, .serverError,
+        "The stored tokens of this provider cannot be decrypted. Sign the user in with the provider again; the "
+            + "administrator must check encryption_keys.", fault: .ours)
+
+    static let resourceRefused = carrierError(
+        "The provider issues access tokens but does not accept them for this resource. The administrator must check "
+            + "its URL and the client's scopes.")
+
+    /// A provider's failure outside a sign-in.
+    init(ofResource error: OIDCError) {
+        switch error.code {
+        case .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable, .clientRefused:
+            self.init(error, advice: "Send the same request again in a moment.")
+        case .metadataRefused: self.init(error)
+        default:
+            self = .carrierError("The provider's response cannot be used. \(error.reason) Try again later.")
+                .explained(by: error)
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import HTTPServer
+import LatchkeyAPI
 import Logging
 import OpenIDConnect
 import Primitives
@@ -63,5 +65,37 @@ extension RedirectSignIn {
     private func refusing(_ error: SignInError, of provider: String) -> SignInError {
         environment.refusals.log(error, "authorization response refused", at: provider, [:], to: environment.logger)
         return error
+    }
+}
+
+extension AuthorizationResponse {
+    /// The parameters that a provider may send.
+    static let names = plainNames + [signedName]
+    private static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
+    /// The parameter that has all others, as a signed JWT.
+    private static let signedName = "response"
+    /// The parameter that a form has which this server's page has sent again.
+    static let sentAgain = "sent_again"
+
+    /// Reads the authorization response in a browser's query or form.
+    /// - Throws: 400 that names every malformed parameter, or the JWT if there are other parameters of a response
+    ///   beside it.
+    init(_ query: Query, provider: String) throws(APIError) {
+        var reader = FieldReader(query)
+        self.init(provider: provider)
+        if reader.has(Self.signedName) {
+            if Self.plainNames.contains(where: { reader.has($0) }) {
+                reader.refuse(Self.signedName, "is beside other parameters of an authorization response")
+            }
+            signed = reader.visibleText(Self.signedName, limit: 16 * 1024, required: true).map { Secret($0) }
+        } else {
+            state = reader.visibleText("state", limit: 256).map { Secret($0) }
+            code = reader.visibleText("code", limit: 4096, allowingSpaces: true).map { Secret($0) }
+            network = reader.has("mccmnc") ? reader.network() : nil
+            loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
+            error = reader.text("error", limit: 256)
+            issuer = reader.text("iss", limit: 2048)
+        }
+        try reader.check()
     }
 }

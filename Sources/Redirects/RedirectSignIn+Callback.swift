@@ -31,7 +31,7 @@ extension RedirectSignIn {
             // No frontend is told, so that the page has the id of the request alone.
             let id = requestID ?? environment.random.token(bytes: 16)
             if let known { return failedOperation(of: known.pending, known.response, namedBy: id) }
-            return failedOperation(of: received, browser, check: failedCheck, id)
+            return failedOperation(of: received, at: received.provider, browser, failedCheck, id)
         }
     }
 
@@ -178,7 +178,7 @@ extension RedirectSignIn {
     private func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
         let hash = TokenHash(sha256Of: "code of \(pending.start.provider.provider)\n\(code.exposed)")
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
-        guard let evicted = answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead) else {
+        guard let evicted = feature.answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead) else {
             throw .tooManyStarts
         }
         let isFirst: Bool
@@ -186,9 +186,120 @@ extension RedirectSignIn {
             isFirst = try await oneTimeStore.add(
                 oneTimeStore.record(hash, for: .answeredCode, seconds: RedirectStart.lifetime), insteadOf: evicted)
         } catch {
-            answeredCodes.end(hash)
+            feature.answeredCodes.end(hash)
             throw error
         }
         guard isFirst else { throw .codeOfAnotherSignIn }
+    }
+}
+
+/// What failed sign-ins by redirects were about, until there is a code to redeem.
+extension RedirectSignIn {
+    /// A sign-in under way.
+    /// - Parameters:
+    ///   - response: What the browser brought back; nil before.
+    ///   - requestID: Names a failure whose response has no correlation id.
+    func failedOperation(
+        of pending: PendingRedirect, _ response: AuthorizationResponse? = nil, _ times: StepTimes = StepTimes(),
+        namedBy requestID: String? = nil
+    ) -> FailedOperation {
+        let start = pending.start
+        let target = environment.providers[start.provider]
+        let prompt = start.demand.prompt.map(\.rawValue)
+        var members: [FailedOperation.Member] = [
+            ("client_type", .name(start.clientType.rawValue)), ("redirect_uri", .text(start.redirectURI)),
+            ("started_here", .flag(true)),
+        ]
+        members += start.demand.failureMembers
+        members += [
+            ("prompt", prompt.isEmpty ? nil : .name(prompt.joined(separator: " "))),
+            ("max_age", start.demand.maximumAge.map { .number($0) }),
+            ("login_hint", start.demand.loginHint.map { .secret(Secret($0)) }),
+        ]
+        var network = start.network
+        switch pending.leg {
+        case .carrierChoice: members.append(("sent_to", .name("carrier_choice")))
+        case .authorization(let asked, let nonce, _):
+            network = asked
+            members += [("sent_to", .name("authorization")), ("nonce", .secret(nonce))]
+        }
+        if requestID != nil { members.append(("correlation_id", .name(pending.correlationID.text))) }
+        // A response from another browser is not reported to the frontend. It is named by the request's id.
+        if response != nil { members.append(("browser_matches", .flag(requestID == nil))) }
+        members.append(("authorization_response", response.map { .members($0.failureMembers) }))
+        let flow: FailedOperation.Flow =
+            switch start.purpose {
+            case .signIn: .redirect
+            case .errand: errand?.flow ?? .redirect
+            case .task: environment.providers.group(of: start.provider)?.taskFlow ?? .redirect
+            }
+        // What begins the others has a session.
+        return FailedOperation(
+            flow: flow, correlationID: requestID ?? pending.correlationID.text, provider: start.provider.text,
+            client: target?.server.client(pending.clientID), relyingParty: target?.relyingParty, network: network,
+            times: times, requested: members,
+            origin: flow == .redirect ? .keyless : .known)
+    }
+
+    /// A response that belongs to no sign-in that is known. Anyone can bring one.
+    /// - Parameters:
+    ///   - received: Nil if its parameters cannot be read.
+    ///   - check: The check that a signed response fails.
+    ///   - requestID: Stands for the correlation id, which is not known either.
+    func failedOperation(
+        of received: AuthorizationResponse?, at provider: String, _ browser: Secret?,
+        _ check: AuthorizationResponseCheck?, _ requestID: String
+    ) -> FailedOperation {
+        FailedOperation(
+            ofUnknownCaller: .redirect, requestID: requestID, at: provider, environment.providers[provider]?.server,
+            requested: [("has_browser_cookie", .flag(browser != nil))], check: check?.rawValue,
+            costly: { [("authorization_response", .members(members(of: received, check)))] })
+    }
+
+    /// What an unverified response says, and the result of each check of a signed one, whose signature this verifies
+    /// again.
+    private func members(
+        of received: AuthorizationResponse?, _ check: AuthorizationResponseCheck?
+    ) -> [FailedOperation.Member] {
+        guard let received else { return [("is_readable", .flag(false))] }
+        guard let text = received.signed else { return received.failureMembers }
+        let server = environment.providers[received.provider]?.server
+        let clients = server?.clients.mapValues(\.responseSigningAlgorithm)
+        return [
+            ("response", .secret(text)),
+            (
+                "token",
+                .token(
+                    text, maximumBytes: server?.relyingParty.idTokenRules.maximumBytes ?? 0,
+                    server?.relyingParty.explainOffline(authorizationResponse: text, for: clients ?? [:]),
+                    failed: check)
+            ),
+        ]
+    }
+
+    /// Tells the observer of failures of a response whose parameters cannot be read.
+    /// - Parameters:
+    ///   - problem: What is wrong with them: a sentence without any text of theirs.
+    ///   - requestID: As for ``finish(_:browser:session:device:subnet:requestID:)``.
+    func noteUnreadableResponse(
+        at provider: String, browser: Secret?, problem: String, requestID: String
+    ) async {
+        _ = try? await environment.failures.recording { () async throws(SignInError) -> Void in
+            throw .invalidRequest(problem)
+        } failed: { _ in
+            failedOperation(of: nil, at: provider, browser, nil, requestID)
+        }
+    }
+}
+
+extension AuthorizationResponse {
+    fileprivate var failureMembers: [FailedOperation.Member] {
+        [
+            ("state", state.map { .secret($0) }), ("code", code.map { .secret($0) }),
+            ("error", error.map { .code($0) }),
+            ("iss", issuer.map { .text($0) }), ("mccmnc", network.map { .text($0.text) }),
+            ("has_login_hint_token", .flag(loginHintToken != nil)), ("signed_for", clientID.map { .text($0.text) }),
+            ("is_readable", .flag(true)),
+        ]
     }
 }

@@ -27,21 +27,17 @@ package struct RedirectsFeature: Feature {
     static let initiationPath = "/auth/{provider}/initiate-login"
 
     /// Whether the developer console is the front page, to which the sign-in page then links.
-    private let hasConsole: Bool
+    let hasConsole: Bool
     /// The sign-ins that this process has started and that have not come back.
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
-    private let answeredCodes: OneTimeRecordQuota
+    let answeredCodes: OneTimeRecordQuota
 
     package init(_ settings: RedirectsSettings, in context: FeatureContext) {
-        self.init(settings, hasConsole: context.configuration.hasConsole, uptime: context.uptime)
-    }
-
-    init(_ settings: RedirectsSettings, hasConsole: Bool = false, uptime: Uptime) {
-        self.hasConsole = hasConsole
+        hasConsole = context.configuration.hasConsole
         func quota() -> OneTimeRecordQuota {
             OneTimeRecordQuota(
-                maximum: settings.maximumPending, lifetime: .seconds(RedirectStart.lifetime), uptime: uptime)
+                maximum: settings.maximumPending, lifetime: .seconds(RedirectStart.lifetime), uptime: context.uptime)
         }
         pendingStarts = quota()
         answeredCodes = quota()
@@ -60,19 +56,13 @@ package struct RedirectsFeature: Feature {
         return [("initiate_login_uri", mayBeInitiated ? .string(path + "/initiate-login") : nil)]
     }
 
-    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) { routes(of: api).add(to: &router) }
-
-    package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { routes(of: api) }
-
-    private func routes(of api: LatchkeyAPI) -> RedirectRoutes {
-        RedirectRoutes(api: api, redirectSignIn: redirectSignIn(of: api), hasConsole: hasConsole)
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        redirectSignIn(of: api).addRoutes(to: &router)
     }
 
-    func redirectSignIn(of api: LatchkeyAPI) -> RedirectSignIn {
-        RedirectSignIn(
-            useCases: api.useCases, pendingStarts: pendingStarts, answeredCodes: answeredCodes,
-            errand: api.sessionErrand)
-    }
+    package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { redirectSignIn(of: api) }
+
+    func redirectSignIn(of api: LatchkeyAPI) -> RedirectSignIn { RedirectSignIn(api: api, feature: self) }
 
     package static func metrics(of feature: Self?) -> [any Metric] {
         [

@@ -71,30 +71,36 @@ extension SQLStore {
         try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
     }
 
+    /// Completes a pending registration.
+    /// - Parameters:
+    ///   - tokens: The provider's tokens that wait with the registration, if there are any.
+    ///   - claims: The provider's further claims, encrypted by the use case for the new user.
+    ///   - refusesVerifiedEmail: Whether an e-mail address that a provider vouches for in another account is refused.
     /// - Returns: The user, or why there is none; nil for a handle that is unknown, used or expired.
-    func register(_ registration: NewRegistration) async throws(StorageError) -> Result<User, SignInError>? {
+    func register(
+        handle: TokenHash, profile: Profile, session: NewSession, publicID: String,
+        tokens: WaitingProviderTokens? = nil, claims: String? = nil, refusesVerifiedEmail: Bool = false,
+        at now: Timestamp
+    ) async throws(StorageError) -> Result<User, SignInError>? {
         try await writes.submit { db in
-            let now = registration.time
-            guard let pending = try PendingRegistrationsTable.registration(registration.handle, at: now, in: db) else {
-                return nil
-            }
-            try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", registration.handle)
-            let waiting = try registration.tokens.flatMap {
+            guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else { return nil }
+            try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", handle)
+            let waiting = try tokens.flatMap {
                 try OneTimeRecordsTable.take($0.handle, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
             }
             // An identity that an account was moved away from cannot be registered either.
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
                 return .failure(.userAlreadyExists)
             }
-            if registration.refusesVerifiedEmail, let email = registration.profile[.email],
+            if refusesVerifiedEmail, let email = profile[.email],
                 try UsersTable.hasVerified(email: email, in: db)
             {
                 return .failure(.emailAlreadyExists)
             }
             let user = try UsersTable.insert(
-                pending.identity, publicID: registration.publicID, profile: registration.profile,
-                asserted: pending.profile, pending.verified, claims: registration.claims, at: now, in: db)
-            var session = registration.session
+                pending.identity, publicID: publicID, profile: profile, asserted: pending.profile, pending.verified,
+                claims: claims, at: now, in: db)
+            var session = session
             session.idToken = waiting?.idToken
             try SessionsTable.insert(
                 session, for: user.id, by: pending.identity, pending.providerSession, isNewUser: true, in: db)
@@ -120,19 +126,4 @@ struct PendingRegistration: Sendable, Hashable {
     let expiresAt: Timestamp
     /// The provider's session, if the ID token has a `sid`.
     var providerSession: ProviderSessionHash?
-}
-
-/// The completion of a pending registration.
-struct NewRegistration: Sendable {
-    let handle: TokenHash
-    let profile: Profile
-    let session: NewSession
-    let publicID: String
-    /// The provider's tokens that wait with the registration, if there are any.
-    var tokens: WaitingProviderTokens?
-    let time: Timestamp
-    /// The provider's further claims, encrypted by the use case for the new user.
-    var claims: String?
-    /// Whether an e-mail address that a provider vouches for in another account is refused.
-    var refusesVerifiedEmail = false
 }

@@ -9,8 +9,6 @@ import StorageModel
 
 /// Introspection and revocation for the administrator's other services (docs/sessions.md).
 package struct ServicesFeature: Feature {
-    package init() {}
-
     package init(_ settings: NoSettings, in context: FeatureContext) {}
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {

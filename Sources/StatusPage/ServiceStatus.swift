@@ -1,5 +1,6 @@
 import LatchkeyAPI
 import LatchkeyService
+import Observability
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -34,10 +35,16 @@ struct ServiceStatus: Sendable {
 
     /// A provider.
     struct Carrier: Sendable {
-        let status: CarrierMetrics.Status
+        let source: CarrierMetrics.Source
+        /// Since the start of the process.
+        let figures: CarrierMetrics.Figures
+        /// The steps whose circuit breaker is not closed.
+        let openBreakers: [String]
+        /// When the oldest cached keys were fetched; nil without keys.
+        let keysFetchedAt: Timestamp?
         /// For people.
-        let name: String
-        let minutes: [(beginning: Timestamp, figures: CarrierMetrics.Figures)]
+        var name = ""
+        var minutes: [(beginning: Timestamp, figures: CarrierMetrics.Figures)] = []
     }
 
     struct Failure: Sendable {
@@ -70,7 +77,28 @@ extension ServiceStatus {
         }
     }
 
-    var rateLimited: UInt64 { load.rateLimited.reduce(0) { $0 + $1.count } }
+    /// A number: its name in JSON, and its label on the page.
+    typealias Figure = (name: String, label: String, count: UInt64)
+
+    /// The sessions since the start.
+    var sessionFigures: [Figure] {
+        [
+            ("started", "Begun", sessions.started), ("refreshed", "Refreshed", sessions.refreshed),
+            ("signed_out", "Signed out", sessions.signedOut), ("revoked", "Revoked", sessions.revoked),
+            ("ended_by_provider", "Ended by a provider", sessions.endedByProvider),
+            ("reused", "Ended: token used twice", sessions.reused),
+        ]
+    }
+
+    var loadFigures: [Figure] {
+        [
+            ("connections", "Open connections", UInt64(max(0, connections))),
+            ("reads_waiting", "Reads waiting", UInt64(max(0, readsWaiting))),
+            ("writes_waiting", "Writes waiting", UInt64(max(0, writesWaiting))),
+            ("shed", "Requests shed", load.shedCount),
+            ("rate_limited", "Requests over a limit", load.rateLimited.reduce(0) { $0 + $1.count }),
+        ]
+    }
 
     /// The id by which `/status/capsule` finds the capsule of a failure; nil if it has none, as a request that named no
     /// provider.
@@ -125,24 +153,13 @@ extension ServiceStatus {
             ("version", .string(version)), ("started_at", .integer(startedAt.secondsSinceEpoch)),
             ("minutes", .array(minutes.map { Self.json($0.outcomes, from: $0.beginning) })),
             ("carriers", .array(carriers.map(Self.json))),
-            ("failures", .array(failures.map(json))), ("sessions", sessionCounts), ("load", loads),
+            ("failures", .array(failures.map(json))), ("sessions", Self.json(sessionFigures)),
+            ("load", Self.json(loadFigures)),
         ])
     }
 
-    private var sessionCounts: JSONValue {
-        .object(of: [
-            ("started", Self.count(sessions.started)), ("refreshed", Self.count(sessions.refreshed)),
-            ("signed_out", Self.count(sessions.signedOut)), ("revoked", Self.count(sessions.revoked)),
-            ("ended_by_provider", Self.count(sessions.endedByProvider)), ("reused", Self.count(sessions.reused)),
-        ])
-    }
-
-    private var loads: JSONValue {
-        .object(of: [
-            ("connections", .integer(Int64(connections))), ("reads_waiting", .integer(Int64(readsWaiting))),
-            ("writes_waiting", .integer(Int64(writesWaiting))), ("shed", Self.count(load.shedCount)),
-            ("rate_limited", Self.count(rateLimited)),
-        ])
+    private static func json(_ figures: [Figure]) -> JSONValue {
+        .object(of: figures.map { ($0.name, count($0.count)) })
     }
 
     private static func json(_ outcomes: Outcomes, from beginning: Timestamp) -> JSONValue {
@@ -152,13 +169,12 @@ extension ServiceStatus {
     }
 
     private static func json(_ carrier: Carrier) -> JSONValue {
-        let status = carrier.status
-        let keysFetchedAt = status.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
+        let keysFetchedAt = carrier.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
         return .object(of: [
-            ("provider", .string(status.source.provider)), ("issuer", .string(status.source.issuer)),
+            ("provider", .string(carrier.source.provider)), ("issuer", .string(carrier.source.issuer)),
             ("name", .string(carrier.name)),
-            ("left_alone", .texts(status.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
-            ("answered", count(status.figures.answered)), ("failed", count(status.figures.failed)),
+            ("left_alone", .texts(carrier.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
+            ("answered", count(carrier.figures.answered)), ("failed", count(carrier.figures.failed)),
             ("minutes", .array(carrier.minutes.map { json($0.figures, from: $0.beginning) })),
         ])
     }
@@ -187,4 +203,64 @@ extension ServiceStatus {
     private static func count(_ number: UInt64) -> JSONValue { .integer(Int64(clamping: number)) }
 
     private static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+}
+
+/// The requests to providers, as the status page shows them.
+extension CarrierMetrics {
+    var figures: [Source: Figures] {
+        Dictionary(requests.map { ($0.source, Figures($0.durations)) }) { first, _ in first }
+    }
+
+    func statuses(of parties: [String: RelyingParty], at now: Timestamp) -> [ServiceStatus.Carrier] {
+        let open = openBreakers(of: parties)
+        let ages = keyAges(of: parties, at: now)
+        return requests.compactMap { source, durations in
+            let figures = Figures(durations)
+            let openBreakers = OutboundRequest.Destination.Step.allCases.filter {
+                open[source]?.contains($0) ?? false
+            }
+            guard figures.answered + figures.failed > 0 || !openBreakers.isEmpty else { return nil }
+            return ServiceStatus.Carrier(
+                source: source, figures: figures, openBreakers: openBreakers.map(\.name),
+                keysFetchedAt: ages[source].map { now.advanced(bySeconds: -$0) })
+        }
+    }
+
+    struct Figures: Sendable, Hashable {
+        /// Responses of 2xx, or of 4xx, with which providers refuse.
+        var answered: UInt64 = 0
+        /// All other requests.
+        var failed: UInt64 = 0
+        var nanoseconds: UInt64 = 0
+
+        /// The mean time of a usable response; nil without one.
+        var meanMilliseconds: Double? {
+            answered > 0 ? (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100 : nil
+        }
+
+        static func - (left: Self, right: Self) -> Self {
+            var difference = Self()
+            difference.answered = left.answered &- right.answered
+            difference.failed = left.failed &- right.failed
+            difference.nanoseconds = left.nanoseconds &- right.nanoseconds
+            return difference
+        }
+    }
+}
+
+extension CarrierMetrics.Figures {
+    /// - Parameter durations: The issuer's requests by step and outcome.
+    init(_ durations: Histogram) {
+        for step in OutboundRequest.Destination.Step.allCases.indices {
+            for outcome in 0..<CarrierMetrics.outcomes {
+                let total = durations.total(at: step, outcome)
+                guard outcome < 2 else {
+                    failed &+= total.count
+                    continue
+                }
+                answered &+= total.count
+                nanoseconds &+= total.nanoseconds
+            }
+        }
+    }
 }

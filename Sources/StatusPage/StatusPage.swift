@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPTypes
 import LatchkeyAPI
 import LatchkeyService
 import OpenIDConnect
@@ -57,12 +58,12 @@ enum StatusPage {
 
         <section aria-labelledby="sessions-title">
         <h2 id="sessions-title">Sessions since the start</h2>
-        <dl id="sessions" class="numbers">\(sessions(status.sessions))</dl>
+        <dl id="sessions" class="numbers">\(numbers(status.sessionFigures))</dl>
         </section>
 
         <section aria-labelledby="load-title">
         <h2 id="load-title">Load</h2>
-        <dl id="load" class="numbers">\(load(status))</dl>
+        <dl id="load" class="numbers">\(numbers(status.loadFigures))</dl>
         </section>
         """
     }
@@ -93,7 +94,7 @@ enum StatusPage {
     private static func carriers(_ status: ServiceStatus) -> String {
         guard !status.carriers.isEmpty else { return "<p>No requests yet.</p>" }
         return status.carriers.map { carrier in
-            let (source, openBreakers) = (carrier.status.source, carrier.status.openBreakers)
+            let (source, openBreakers) = (carrier.source, carrier.openBreakers)
             let health =
                 openBreakers.isEmpty
                 ? "<span class=\"tag\">answers</span>"
@@ -101,12 +102,12 @@ enum StatusPage {
                     + HTML.escaped(openBreakers.joined(separator: ", ")) + "</span>"
             let detail = source.issuer.isEmpty ? source.provider : "\(source.provider), \(source.issuer)"
             let mean = carrier.minutes.last { $0.figures.answered > 0 }?.figures.meanMilliseconds
-            let keys = carrier.status.keysFetchedAt.map { span(status.now.seconds(since: $0)) }
+            let keys = carrier.keysFetchedAt.map { span(status.now.seconds(since: $0)) }
             return """
                 <article class="card"><div class="head"><h3>\(HTML.escaped(carrier.name))</h3>\(health)</div>\
                 <p class="quiet">\(HTML.escaped(detail))</p><div class="plot"></div><dl class="facts">\
                 <dt>Latest answers took</dt><dd>\(mean.map { "\(Int64($0.rounded())) ms" } ?? "–")</dd>\
-                <dt>Answered, failed</dt><dd>\(carrier.status.figures.answered), \(carrier.status.figures.failed)</dd>\
+                <dt>Answered, failed</dt><dd>\(carrier.figures.answered), \(carrier.figures.failed)</dd>\
                 <dt>Age of its keys</dt><dd>\(keys ?? "–")</dd></dl></article>
                 """
         }.joined()
@@ -132,25 +133,8 @@ enum StatusPage {
         "<a href=\"status/capsule?failure=\(HTML.escaped(failure))\">show</a>"
     }
 
-    private static func sessions(_ sessions: SessionStatistics) -> String {
-        numbers([
-            ("Begun", sessions.started), ("Refreshed", sessions.refreshed), ("Signed out", sessions.signedOut),
-            ("Revoked", sessions.revoked), ("Ended by a provider", sessions.endedByProvider),
-            ("Ended: token used twice", sessions.reused),
-        ])
-    }
-
-    private static func load(_ status: ServiceStatus) -> String {
-        numbers([
-            ("Open connections", UInt64(max(0, status.connections))),
-            ("Reads waiting", UInt64(max(0, status.readsWaiting))),
-            ("Writes waiting", UInt64(max(0, status.writesWaiting))), ("Requests shed", status.load.shedCount),
-            ("Requests over a limit", status.rateLimited),
-        ])
-    }
-
-    private static func numbers(_ pairs: [(name: String, value: UInt64)]) -> String {
-        pairs.map { "<div><dt>\($0.name)</dt><dd>\($0.value)</dd></div>" }.joined()
+    private static func numbers(_ figures: [ServiceStatus.Figure]) -> String {
+        figures.map { "<div><dt>\($0.label)</dt><dd>\($0.count)</dd></div>" }.joined()
     }
 
     private static func heads(_ texts: [String]) -> String {
@@ -186,5 +170,89 @@ enum StatusPage {
             return "\(seconds / size) \(unit)"
         }
         return "\(max(0, seconds)) s"
+    }
+}
+
+/// What the pages for administrators have in common: head, bar and foot. They load scripts and styles of this server
+/// alone.
+struct AdministratorPage {
+    let title: String
+    /// The relative path of the front page, such as `../`: a proxy or a tunnel may move the pages.
+    let root: String
+    /// Whether this is the page that the bar names "Status".
+    var isStatus = false
+    /// Further elements of the head, as HTML.
+    var head = ""
+    /// The text of the link to the main part, for keyboards.
+    let skip: String
+    /// Attributes of the main part, as HTML.
+    var attributes = ""
+    /// The main part, as HTML.
+    let main: String
+    /// The foot, as HTML.
+    let foot: String
+
+    var response: Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
+                .referrerPolicy: "no-referrer",
+                .contentSecurityPolicy:
+                    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+                    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            ], body: Array(html.utf8))
+    }
+
+    private var html: String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>Latchkey · \(title)</title>
+        <link rel="icon" href="\(root)favicon.svg">
+        <link rel="stylesheet" href="\(root)style.css">
+        <link rel="stylesheet" href="\(root)status.css">
+        \(head)
+        </head>
+        <body>
+        <a class="skip" href="#main">\(skip)</a>
+        <header class="bar">
+        <a class="brand" href="\(root)"><span class="mark" aria-hidden="true"></span>Latchkey</a>
+        <nav aria-label="Pages"><ul>
+        <li><a href="\(root)">Front page</a></li>
+        <li><a href="\(root)api.html">API</a></li>
+        <li><a href="\(root)status"\(isStatus ? " aria-current=\"page\"" : "")>Status</a></li>
+        </ul></nav>
+        </header>
+        <main id="main"\(attributes)>
+        \(main)
+        </main>
+        <footer><p>\(foot)</p></footer>
+        </body>
+        </html>
+
+        """
+    }
+}
+
+/// The capsule of a failure, for people: the lines that `latchkey capsule show` prints.
+enum CapsulePage {
+    /// - Parameter failure: The id of the failure, which the link to the JSON has.
+    static func response(_ lines: [String], ofFailure failure: String) -> Response {
+        let text = HTML.escaped(lines.joined(separator: "\n"))
+        let link = "capsule?failure=\(HTML.escaped(failure))&amp;format=json"
+        let page = AdministratorPage(
+            title: "capsule", root: "../", skip: "Skip to the capsule",
+            main: """
+                <h1>Capsule of a failure</h1>
+                <p><a href="../status">Back to status</a> · <a href="\(link)">JSON</a></p>
+                <pre class="capsule" tabindex="0" aria-label="The capsule">\(text)</pre>
+                """,
+            foot: "What was requested, received and checked, without secrets and personal data.")
+        return page.response
     }
 }

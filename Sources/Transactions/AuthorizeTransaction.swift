@@ -1,3 +1,4 @@
+import Logging
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -11,13 +12,11 @@ import Synchronization
 /// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
 /// authentication contexts, and a recent authentication. A refusal does not affect the session.
 struct AuthorizeTransaction: Sendable {
-    let environment: Environment
-    let settings: TransactionSettings
-    /// The `iss` of receipts.
-    let issuer: String
-    let store: SQLStore
-    let keys: SigningKeys
-    let onceOnly: OnceOnly
+    let feature: TransactionsFeature
+    let useCases: UseCases
+
+    private var environment: Environment { useCases.environment }
+    private var onceOnly: OnceOnly { feature.onceOnly }
 
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
@@ -34,7 +33,7 @@ struct AuthorizeTransaction: Sendable {
                 throw .transactionIncomplete
             }
             // First, because without a key the code would be spent in vain.
-            let key = try await keys.signer()
+            let key = try await useCases.signingKeys.signer()
             let provider = try await run.discoverProvider()
             let idToken = try await verify(run, at: provider)
             run.begin(.store)
@@ -52,7 +51,7 @@ struct AuthorizeTransaction: Sendable {
             try await takeNonce(of: run.request)
         }
         let tokens = try await exchangeCode(run, at: provider)
-        return try await run.validate(tokens, from: provider, maximumAge: settings.maximumAuthenticationAge)
+        return try await run.validate(tokens, from: provider, maximumAge: feature.settings.maximumAuthenticationAge)
     }
 
     /// Once for each code, so that the same request can be retried if the code did not reach the provider.
@@ -60,7 +59,7 @@ struct AuthorizeTransaction: Sendable {
         let deed = TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
         guard onceOnly.begin(deed) else { return }
         do throws(SignInError) {
-            try await store.takeIssuedNonce(of: request, at: environment.clock.now())
+            try await feature.store.takeIssuedNonce(of: request, at: environment.clock.now())
         } catch {
             onceOnly.undo(deed)
             throw error
@@ -89,9 +88,9 @@ struct AuthorizeTransaction: Sendable {
         guard let acr = idToken.acr, let authTime = idToken.authTime else { throw .internalFault }
         let now = environment.clock.now()
         let receipt = Receipt(
-            id: environment.random.token(bytes: 16), issuer: issuer, subject: session.user.publicID,
+            id: environment.random.token(bytes: 16), issuer: feature.issuer, subject: session.user.publicID,
             clientID: request.clientID, context: context, acr: acr, authTime: authTime, issuedAt: now,
-            expiresAt: now.advanced(bySeconds: settings.receiptLifetime))
+            expiresAt: now.advanced(bySeconds: feature.settings.receiptLifetime))
         let record = ReceiptRecord(
             id: TokenHash(sha256Of: receipt.id),
             code: TokenHash(sha256Of: Self.name(ofCodeIn: request)),
@@ -100,7 +99,7 @@ struct AuthorizeTransaction: Sendable {
         let hash = TokenHash(ofSessionToken: token.exposed)
         let refusal: SignInError?
         do throws(StorageError) {
-            refusal = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)
+            refusal = try await feature.store.addReceipt(record, approvedBy: identity, session: hash, at: now)
         } catch {
             throw .receiptNotRecorded(error)
         }
@@ -152,5 +151,162 @@ extension SignInError {
             fault: .ours, codeMayBeSpent: true)
         error.cause = failure.reason
         return error
+    }
+}
+
+/// A receipt: who approved which transaction, when, and with which assurance.
+struct Receipt: Sendable, Hashable {
+    /// A random value, under which the receipt is spent.
+    let id: String
+    /// This server.
+    let issuer: String
+    /// The user's public id, not the provider's subject.
+    let subject: String
+    let clientID: ClientID
+    let context: String
+    let acr: String
+    let authTime: Timestamp
+    let issuedAt: Timestamp
+    let expiresAt: Timestamp
+}
+
+/// The receipt as a signed JWT (RFC 7519, RFC 7515), with its own type so that it cannot pass for another token (RFC
+/// 8725 section 3.11).
+extension Receipt {
+    /// The largest size of a receipt, in bytes.
+    static let maximumBytes = 8192
+    private static let type = "receipt+jwt"
+
+    func signed(by key: SigningKey) throws(SignInError) -> Secret {
+        var claims = JSONObjectWriter(capacity: 512)
+        write(to: &claims)
+        return try key.token(type: Self.type, naming: .keyID, claims: claims.finish())
+    }
+
+    func write(to json: inout JSONObjectWriter) {
+        json.add("iss", issuer)
+        json.add("sub", subject)
+        json.add("aud", clientID.text)
+        json.add("jti", id)
+        json.add("iat", issuedAt.secondsSinceEpoch)
+        json.add("exp", expiresAt.secondsSinceEpoch)
+        json.add("context", context)
+        json.add("acr", acr)
+        json.add("auth_time", authTime.secondsSinceEpoch)
+    }
+
+    /// Reads a receipt that one of these keys signed; nil for anything else. Does not check its expiry or use.
+    init?(_ text: Secret, signedByOneOf keys: [PublicSigningKey]) {
+        guard let token = CompactToken(text, maximumBytes: Self.maximumBytes),
+            let key = keys.first(where: { $0.id == token.header?["kid"]?.string })?.verifying,
+            let claims = token.claims(ofType: Self.type, signedBy: key)
+        else { return nil }
+        self.init(claims)
+    }
+
+    private init?(_ claims: JSONObject) {
+        guard let id = claims["jti"]?.string, let issuer = claims["iss"]?.string, let subject = claims["sub"]?.string,
+            let clientID = claims["aud"]?.string.flatMap(ClientID.init), let context = claims["context"]?.string,
+            let acr = claims["acr"]?.string, let authTime = claims["auth_time"]?.integer,
+            let issuedAt = claims["iat"]?.integer, let expiresAt = claims["exp"]?.integer
+        else { return nil }
+        self.init(
+            id: id, issuer: issuer, subject: subject, clientID: clientID, context: context, acr: acr,
+            authTime: Timestamp(secondsSinceEpoch: authTime), issuedAt: Timestamp(secondsSinceEpoch: issuedAt),
+            expiresAt: Timestamp(secondsSinceEpoch: expiresAt))
+    }
+}
+
+/// Verifies a receipt for one of the administrator's services, and spends it.
+struct RedeemReceipt: Sendable {
+    let useCases: UseCases
+    let store: SQLStore
+
+    private var environment: Environment { useCases.environment }
+
+    /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
+    /// - Throws: `invalid_token` for a receipt of another issuer, or one that has expired; `receipt_redeemed` for one
+    ///   that was redeemed; `temporarily_unavailable`, and then it may have been redeemed.
+    func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
+        do throws(SignInError) {
+            let receipt = try await redeem(text, clients)
+            environment.logger.info("receipt redeemed", metadata: ["client_id": "\(receipt.clientID)"])
+            return receipt
+        } catch {
+            environment.logger.log(
+                level: error.fault.logLevel, "receipt refused",
+                metadata: ["outcome": "\(error.codeText)", "reason": "\(error.description)"])
+            throw error
+        }
+    }
+
+    private func redeem(_ text: Secret, _ clients: Set<String>?) async throws(SignInError) -> Receipt {
+        guard let receipt = Receipt(text, signedByOneOf: try await useCases.signingKeys.published()),
+            clients?.contains(receipt.clientID.text) ?? true
+        else { throw .unknownReceipt }
+        let now = environment.clock.now()
+        guard now < receipt.expiresAt else { throw .expiredReceipt }
+        let id = TokenHash(sha256Of: receipt.id)
+        if let refusal = try await mappingStoreErrors(await store.redeemReceipt(id, at: now)) { throw refusal }
+        return receipt
+    }
+}
+
+extension SignInError {
+    static let unknownReceipt = SignInError(
+        .invalidToken, .invalidRequest, "This server did not issue the receipt. Do not carry out the transaction.")
+
+    static let expiredReceipt = SignInError(
+        .invalidToken, .invalidRequest,
+        "The receipt has expired. Do not carry out the transaction; ask the user to approve it again.")
+
+    static let usedReceipt = SignInError(
+        .receiptRedeemed, .requestDenied,
+        "The receipt was redeemed before. Do not carry out the transaction a second time.")
+}
+
+struct ReceiptRecord: Sendable, Hashable {
+    /// The hash of the receipt's id.
+    let id: TokenHash
+    /// The hash of the authorization code, which makes only one receipt.
+    let code: TokenHash
+    let expiresAt: Timestamp
+}
+
+extension SQLStore {
+    /// Records a receipt for the user of a session, if that user approved. A code makes one receipt.
+    /// - Returns: Why it is not recorded; nil if it is.
+    func addReceipt(
+        _ receipt: ReceiptRecord, approvedBy identity: Identity, session: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> SignInError? {
+        try await writes.submit { db in
+            guard let user = try SessionsTable.session(session, at: now, in: db)?.user else { return .sessionUnknown }
+            guard try UsersTable.user(identity, in: db)?.id == user.id else {
+                return SignInError(.failed(.sameUser), codeWasPosted: true)
+            }
+            let count = try db.run(
+                """
+                INSERT INTO receipts (receipt_hash, code_hash, user_id, expires_at) VALUES (?, ?, ?, ?) \
+                ON CONFLICT (code_hash) DO NOTHING
+                """, receipt.id, receipt.code, user.id, receipt.expiresAt)
+            return count > 0 ? nil : .codeUsed
+        }
+    }
+
+    /// - Returns: Why it cannot be redeemed; nil if it is redeemed now.
+    func redeemReceipt(_ id: TokenHash, at now: Timestamp) async throws(StorageError) -> SignInError? {
+        try await writes.submit { db in
+            let count = try db.run(
+                """
+                UPDATE receipts SET redeemed_at = ?1 \
+                WHERE receipt_hash = ?2 AND redeemed_at IS NULL AND expires_at > ?1
+                """, now, id)
+            guard count == 0 else { return nil }
+            let isRedeemed = try db.first(
+                "SELECT redeemed_at IS NOT NULL FROM receipts WHERE receipt_hash = ?", id
+            ) { $0.number(0) == 1 }
+            guard let isRedeemed else { return .unknownReceipt }
+            return isRedeemed ? .usedReceipt : .expiredReceipt
+        }
     }
 }

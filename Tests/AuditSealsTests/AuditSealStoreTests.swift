@@ -66,7 +66,7 @@ import Testing
         let (store, holding) = try await filled(kind)
         let events = try await store.auditEvents(after: 0, through: .max, limit: 100)
         #expect(events.map(\.event) == Self.events)
-        #expect(events.allSatisfy { $0.hasItsDetails && $0.digest != nil && !$0.isErased })
+        #expect(events.allSatisfy { $0.matchesItsDigest && $0.digest != nil && !$0.isErased })
         #expect(Set(events.map(\.salt)).count == 5)
         #expect(
             try await store.auditEvents(after: events[1].serial, through: events[3].serial, limit: 1) == [events[2]])

@@ -288,8 +288,8 @@ struct OperatorAPITests {
     @Test("An operator token is exchanged with an assertion that authenticates the client, too, and without a scope")
     func operatorToken() async throws {
         let stage = try await Stage(.json("{}"))
-        _ = try await stage.relyingParty.exchange(
-            operatorToken: Secret("TS43 token"), scopes: ["openid", "dpv:FraudPreventionAndDetection", "a:b"],
+        _ = try await stage.relyingParty.tokens(
+            about: Secret("operatortoken:TS43 token"), scopes: ["openid", "dpv:FraudPreventionAndDetection", "a:b"],
             client: stage.client, provider: stage.provider, correlationID: stage.correlationID)
         let requests = stage.http.requests(to: Self.tokenURL)
         try #require(requests.count == 1)

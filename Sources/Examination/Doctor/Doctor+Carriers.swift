@@ -14,13 +14,6 @@ extension Doctor {
         init(_ known: Configuration.Provider) { self = known.kind == .zenkey ? .carrier : .provider }
     }
 
-    private struct Question {
-        let network: MCCMNC
-        let client: Configuration.Client
-
-        var subject: String { "\(network.text), client \(client.id.text)" }
-    }
-
     /// - Parameter database: Its bindings of issuers are used, and not changed.
     func examineCarriers(_ database: Result<DatabaseExamination, StorageError>) async -> [Finding] {
         guard let zenkey = configuration.zenkey.provider else {
@@ -34,26 +27,27 @@ extension Doctor {
         let known = try? database.get().issuers
         if !questions.isEmpty { findings.append(Self.finding(known, isReadable: (try? database.get()) != nil)) }
         var seen: Set<ProviderMetadata> = []
-        for question in questions {
+        for (network, client) in questions {
+            let subject = "\(network.text), client \(client.id.text)"
             // One relying party per question: it caches the network, and would not ask again for another client.
             let relyingParty = RelyingParty(
                 configuration: carriers, http: recorder, bindings: MemoryIssuerBindings(known ?? KnownIssuers()),
                 clock: clock)
             do throws(OIDCError) {
                 let provider = try await relyingParty.provider(
-                    for: question.network, clientID: question.client.id, correlationID: .random(from: .system))
+                    for: network, clientID: client.id, correlationID: .random(from: .system))
                 var examination = ServerExamination(
                     doctor: self, known: zenkey, provider: provider, relyingParty: relyingParty, recorder: recorder,
-                    subject: question.subject)
+                    subject: subject)
                 examination.ok("discovery answers", in: .discovery)
-                examination.examineAuthentication(of: question.client)
+                examination.examineAuthentication(of: client)
                 if seen.insert(provider).inserted {
-                    examination.subject = question.network.text
+                    examination.subject = network.text
                     await examination.examine()
                 }
                 findings += examination.findings
             } catch {
-                findings.append(Self.finding(error, at: .carrier, question.subject, recorder.exchanges.last))
+                findings.append(Self.finding(error, at: .carrier, subject, recorder.exchanges.last))
             }
         }
         return findings + examineHosts(recorder.exchanges)
@@ -78,11 +72,11 @@ extension Doctor {
 
     /// Every client with the first network, and every network with the first client: this finds each fault without all
     /// pairs.
-    private var questions: [Question] {
+    private var questions: [(MCCMNC, Configuration.Client)] {
         let clients = configuration.zenkey.clients
         guard let firstNetwork = networks.first, let firstClient = clients.first else { return [] }
-        return clients.map { Question(network: firstNetwork, client: $0) }
-            + networks.dropFirst().map { Question(network: $0, client: firstClient) }
+        return clients.map { (firstNetwork, $0) }
+            + networks.dropFirst().map { ($0, firstClient) }
     }
 
     /// The metadata and keys of the other providers. A Telco Finder is not asked for a number.

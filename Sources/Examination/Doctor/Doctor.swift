@@ -1,3 +1,5 @@
+import ArgumentParser
+import CommandLineSupport
 package import LatchkeyConfiguration
 package import LatchkeyService
 package import OpenIDConnect
@@ -5,6 +7,48 @@ import OutboundHTTP
 package import Primitives
 import SignIn
 import StorageModel
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Checks everything that sign-ins depend on, and prints what to fix.",
+        discussion: """
+            Checks the configuration, public_url, API keys and redirect URIs; the database (that it opens, has the \
+            tables of this version, is writable and has disk space); and the providers' metadata, keys, clocks and \
+            certificates, with the requests of a sign-in. Changes nothing, signs no user in, and prints no secret. The \
+            timeouts are those of outbound.timeouts.
+
+            Exit status: 0 without problems (warnings do not count), 1 with problems, 64 for wrong options, 78 for an \
+            invalid configuration.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "A mobile network whose carrier to check; may be repeated (default: those of zenkey.issuers).",
+            valueName: "digits")) var mccmnc: [String] = []
+
+    @Option(help: "text for people, json for programs.")
+    var format = ReportFormat.text
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var settings: SettingOptions
+
+    func run() async throws {
+        let loaded: LoadedConfiguration
+        do throws(ConfigurationErrors) {
+            loaded = try options.read(for: .serve, settings.parsed)
+        } catch {
+            print(format == .json ? DoctorReport(error).json : DoctorReport(error).text, terminator: "")
+            throw ExitCode(78)
+        }
+        let report = try await reportingFailure(exitCode: 64) {
+            try await Doctor.examine(
+                loaded.configuration, features: .ofProgram, warnings: loaded.warnings, networks: mccmnc)
+        }
+        print(format == .json ? report.json : report.text, terminator: "")
+        if report.count(.problem) > 0 { throw ExitCode(1) }
+    }
+}
 
 /// Checks everything that sign-ins depend on: the configuration, the database and the providers. Changes nothing and
 /// signs no user in.
@@ -133,20 +177,6 @@ package struct Doctor: Sendable {
             return [.ok(.redirectURIs, client.id.text, "\(client.redirectURIs.count) registered")]
         }
     }
-
-    private func examineDatabase(_ result: Result<DatabaseExamination, StorageError>) -> [Finding] {
-        let subject = configuration.database.url.path ?? configuration.database.url.description
-        let examination: DatabaseExamination
-        do throws(StorageError) {
-            examination = try result.get()
-        } catch {
-            let isFile = configuration.database.url.path != nil
-            return [.problem(.database, subject, error.reason, fix: error.code.remedy(isFile: isFile))]
-        }
-        return [examination.finding(subject), examination.roomFinding(subject)].compactMap { $0 }
-            + examineVault(examination.tokenKeys, of: "tokens") + examineVault(examination.claimKeys, of: "claims")
-            + examineSigningKeys(examination.signingKeys)
-    }
 }
 
 private func doubt(about uri: String) -> (reason: String, remedy: String)? {
@@ -168,40 +198,6 @@ private func doubt(about uri: String) -> (reason: String, remedy: String)? {
     }
 }
 
-extension StorageError.Code {
-    fileprivate func remedy(isFile: Bool) -> String {
-        switch self {
-        case .unavailable where isFile:
-            "check the path in database.url and that the user of this process can write there"
-        case .unavailable: "check that the database server runs, and the host, user and password in database.url"
-        case .full: isFile ? "free disk space" : "free disk space on the database server"
-        case .corrupt:
-            "name another \(isFile ? "file" : "database") in database.url, run the version that wrote it, or restore a "
-                + "backup"
-        case .conflict, .overloaded, .closed: "try again"
-        }
-    }
-}
-
-extension DatabaseExamination {
-    fileprivate func finding(_ subject: String) -> DoctorReport.Finding {
-        guard let steps else { return .ok(.database, subject, "does not exist yet; the first start creates it") }
-        let tables = steps == Self.allSteps ? ", and its tables are up to date" : "; the next start migrates its tables"
-        return .ok(.database, subject, "opens\(tables) (\(steps) of \(Self.allSteps) migrations)")
-    }
-
-    /// Nil if the disk is another machine's.
-    fileprivate func roomFinding(_ subject: String) -> DoctorReport.Finding? {
-        guard let freeBytes else { return nil }
-        let mebibytes = freeBytes >> 20
-        let message = "\(mebibytes) MiB free on its disk"
-        let fix = "free disk space, or move the database"
-        if mebibytes < 64 { return .problem(.database, subject, message, fix: fix) }
-        if mebibytes < 512 { return .warning(.database, subject, message, fix: fix) }
-        return .ok(.database, subject, message)
-    }
-}
-
 extension DoctorReport {
     /// The problems of an invalid configuration, with which nothing else can be checked.
     package init(_ errors: ConfigurationErrors) {
@@ -213,5 +209,91 @@ extension DoctorReport {
             findings.append(.problem(.configuration, "", "there are \(errors.omitted) more", fix: "fix these first"))
         }
         self.init(findings)
+    }
+}
+
+package struct DoctorReport: Sendable {
+    /// One finding. Never holds a secret.
+    package struct Finding: Sendable, Hashable {
+        package enum Severity: String, Sendable, CaseIterable {
+            case ok
+            /// Works, but is unsafe or will fail soon.
+            case warning
+            /// Sign-ins fail because of it.
+            case problem
+        }
+
+        package enum Area: String, Sendable, CaseIterable {
+            case configuration
+            case publicURL = "public_url"
+            case apiKeys = "api_keys"
+            case redirectURIs = "redirect_uris"
+            case database
+            case discovery
+            case metadata
+            case keys
+            case endpoints
+            case clock
+            case certificates
+        }
+
+        package let severity: Severity
+        package let area: Area
+        /// The subject, such as a client, a network or a host; may be empty.
+        package let subject: String
+        package let message: String
+        /// What to do; nil if nothing.
+        package let remedy: String?
+
+        static func ok(_ area: Area, _ subject: String, _ message: String) -> Finding {
+            Finding(severity: .ok, area: area, subject: subject, message: message, remedy: nil)
+        }
+
+        static func warning(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
+            Finding(severity: .warning, area: area, subject: subject, message: message, remedy: fix)
+        }
+
+        static func problem(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
+            Finding(severity: .problem, area: area, subject: subject, message: message, remedy: fix)
+        }
+    }
+
+    package let findings: [Finding]
+
+    package init(_ findings: [Finding]) { self.findings = findings }
+
+    package func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
+
+    /// For people: a line for each finding, with its remedy below.
+    package var text: String {
+        var lines = findings.flatMap { finding -> [String] in
+            let name = finding.severity.rawValue.padded(8) + finding.area.rawValue.padded(14)
+            let subject = finding.subject.isEmpty ? "" : finding.subject + ": "
+            let line = name + subject + finding.message
+            guard let remedy = finding.remedy else { return [line] }
+            return [line, String(repeating: " ", count: 22) + "fix: " + remedy]
+        }
+        lines.append("")
+        lines.append("\(Self.number(count(.problem), "problem")), \(Self.number(count(.warning), "warning")).")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// For programs: one object on one line.
+    package var json: String {
+        JSONObjectWriter.text { json in
+            json.add("problems", count(.problem))
+            json.add("warnings", count(.warning))
+            json.add("findings", objects: findings) { finding, json in
+                json.add("severity", finding.severity.rawValue)
+                json.add("area", finding.area.rawValue)
+                json.add("subject", finding.subject)
+                json.add("message", finding.message)
+                json.add("fix", orNull: finding.remedy)
+            }
+        } + "\n"
+    }
+
+    private static func number(_ count: Int, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 }

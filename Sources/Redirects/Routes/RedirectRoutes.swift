@@ -7,15 +7,10 @@ import SignIn
 import StorageModel
 
 /// The routes of sign-ins by redirects (docs/web-frontends.md).
-struct RedirectRoutes: BrowserRedirects {
-    let api: LatchkeyAPI
-    let redirectSignIn: RedirectSignIn
-    /// Whether the front page is the developer console.
-    let hasConsole: Bool
-
+extension RedirectSignIn: BrowserRedirects {
     var signInPage: String { SignInPage.path }
 
-    func add(to router: inout Router) {
+    func addRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in listProviders() }
         router.get(SignInPage.path, api.paged { try await showSignInPage($1) })
         router.post("/sign-out", api.paged { try await signOutByForm($1) })
@@ -54,13 +49,6 @@ struct RedirectRoutes: BrowserRedirects {
         }
     }
 
-    func begin(
-        task id: Secret, _ start: RedirectStart, at target: SignInTarget, for client: SignInConfiguration.Client,
-        _ correlationID: CorrelationID
-    ) async throws(SignInError) -> (url: String, withinSeconds: Int64) {
-        try await redirectSignIn.begin(task: id, start, at: target, for: client, correlationID)
-    }
-
     func start(
         _ request: Request, sessionIDIsSession: Bool = false, callback: ((ClientType) -> String)? = nil,
         fallback: ((ClientID?, ClientType) -> String?)? = nil
@@ -80,7 +68,7 @@ struct RedirectRoutes: BrowserRedirects {
         var start = start
         start.caller = api.terms(of: request, try await api.admitIfNamed(request))
         return respond(
-            try await redirectSignIn.start(start, browser: api.cookies.browser(of: request)),
+            try await self.start(start, browser: api.cookies.browser(of: request)),
             asJSON: request.prefersJSON)
     }
 
@@ -92,7 +80,7 @@ struct RedirectRoutes: BrowserRedirects {
         // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
         guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
         start.caller = api.terms(of: request, admission)
-        return respond(try await redirectSignIn.start(start, browser: nil), asJSON: true)
+        return respond(try await self.start(start, browser: nil), asJSON: true)
     }
 
     /// A third party, such as the provider, has sent the browser here to sign in.
@@ -120,7 +108,7 @@ struct RedirectRoutes: BrowserRedirects {
         let loginHint = reader.text("login_hint", limit: 255)
         let targetLinkURI = reader.visibleText("target_link_uri", limit: 2048)
         try reader.check()
-        return try redirectSignIn.start(
+        return try self.start(
             initiatedAt: request.provider, by: issuer ?? "", loginHint: loginHint, to: targetLinkURI,
             callbackURL: "\(try api.publicURL())/auth/\(request.provider)/callback")
     }
@@ -134,7 +122,7 @@ struct RedirectRoutes: BrowserRedirects {
         try check(start)
         start.purpose = .errand(session: caller.holder.session.id)
         return respond(
-            try await redirectSignIn.start(start, browser: api.cookies.browser(of: request)),
+            try await self.start(start, browser: api.cookies.browser(of: request)),
             asJSON: request.prefersJSON)
     }
 
@@ -172,13 +160,13 @@ struct RedirectRoutes: BrowserRedirects {
         } catch {
             // The error may name a parameter that is personal.
             let repeated = parameters.repeatedName.flatMap { AuthorizationResponse.names.contains($0) ? $0 : nil }
-            await redirectSignIn.noteUnreadableResponse(
+            await noteUnreadableResponse(
                 at: request.provider, browser: api.cookies.browser(of: request),
                 problem: repeated.map { "The authorization response has \($0) more than once." }
                     ?? "A parameter of the authorization response is malformed.", requestID: request.id)
             throw error.telling(.unconfirmed)
         }
-        let step = try await redirectSignIn.finish(
+        let step = try await finish(
             received, browser: api.cookies.browser(of: request), session: api.cookies.session(of: request),
             device: DeviceName.of(request), subnet: api.terms(of: request, nil).subnet, requestID: request.id)
         var response = respond(step)
@@ -208,7 +196,7 @@ struct RedirectRoutes: BrowserRedirects {
         guard !admission.isPage || codeVerifier != nil else {
             throw APIError.malformed("code_verifier is missing. A page without an API key must send it.")
         }
-        let signedIn = try await redirectSignIn.takeSession(
+        let signedIn = try await takeSession(
             Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
         return await api.respond(signedIn, .ok, to: admission, request)
     }
@@ -267,4 +255,63 @@ extension APIError {
 
     fileprivate static let startNeedsBrowser = APIError.malformed(
         "client_type must be ios or android to post a start. A browser begins at the same address by GET.")
+}
+
+extension RedirectStart {
+    /// Reads a start (docs/web-frontends.md).
+    /// - Parameters:
+    ///   - callback: The path that the provider sends the browser back to; by default the provider's callback.
+    ///   - fallback: The redirect URI if the request has none. Without it, `redirect_uri` is required.
+    /// - Throws: 400 that names every missing or malformed field.
+    init(
+        _ reader: FieldReader, provider: String, publicURL: String, callback: ((ClientType) -> String)? = nil,
+        fallback: ((ClientID?, ClientType) -> String?)? = nil
+    ) throws(APIError) {
+        var reader = reader
+        let correlationID = reader.correlationID()
+        let clientType = reader.value(
+            "client_type", ["clientType"], limit: 16, required: true, demand: "must be web, spa, ios, android or popup",
+            ClientType.init(rawValue:))
+        let named = reader.redirectURI(required: fallback == nil)
+        let clientID = reader.clientID()
+        let network = reader.network(required: false)
+        let operatorName = reader.operatorName()
+        let phoneNumber = reader.phoneNumber()
+        let usual = clientType.flatMap { fallback?(clientID, $0) }
+        if named == nil, usual == nil, fallback != nil { reader.refuse("redirect_uri", "is missing") }
+        let redirectURI = named ?? usual ?? ""
+        let kind = clientType ?? .web
+        self.init(
+            provider: ProviderReference(provider: provider), clientType: kind,
+            // A path is one of this server's own pages.
+            redirectURI: redirectURI.hasPrefix("/") ? publicURL + redirectURI : redirectURI,
+            callbackURL: publicURL + (callback?(kind) ?? "/auth/\(provider)/callback"))
+        self.clientID = clientID
+        self.network = network
+        self.operatorName = operatorName
+        self.phoneNumber = phoneNumber
+        demand.scopes = reader.words("scope", limit: 1024)
+        demand.acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        demand.context = reader.context()
+        demand.prompt = reader.prompt(Prompt.allCases)
+        demand.maximumAge = reader.seconds("max_age", ["maxAge"], upTo: AuthenticationDemand.longestMaximumAge)
+        demand.loginHint = reader.text("login_hint", limit: 255)
+        codeChallenge = reader.codeChallenge()
+        trackingID = reader.visibleText("tracking_id", limit: 128)
+        self.correlationID = correlationID
+        sentNames = reader.sentNames
+        try reader.check(correlationID)
+    }
+}
+
+extension FieldReader {
+    /// An S256 code challenge (RFC 7636 section 4.2); `plain` is not supported.
+    fileprivate mutating func codeChallenge() -> String? {
+        let method = text("code_challenge_method", limit: 16)
+        let challenge = value(
+            "code_challenge", limit: 43, demand: "must be the SHA-256 of a code verifier in base64url"
+        ) { Base64URL.decode($0)?.count == 32 ? $0 : nil }
+        if challenge != nil, method != "S256" { refuse("code_challenge_method", "must be S256") }
+        return challenge
+    }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import LatchkeyConfiguration
 import Primitives
 import SignIn
 import TestSupport
@@ -21,7 +22,9 @@ struct SiteTests {
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
             files: StaticFiles(siteIn: folder, hasConsole: hasConsole, logger: app.log.logger), baseURL: address,
-            features: [RedirectsFeature(RedirectsSettings(), hasConsole: hasConsole, uptime: .system)],
+            features: [
+                RedirectsFeature(RedirectsSettings(), in: .test(app.testStore.store) { $0.hasConsole = hasConsole })
+            ],
             logger: app.log.logger)
         return Answer(try await api.handler()(Request(method, path, headers: headers)))
     }

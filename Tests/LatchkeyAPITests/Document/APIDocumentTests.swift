@@ -27,7 +27,7 @@ import Testing
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
             features: TestApp.features(over: app.testStore.store) + [
-                app.backchannel, PhoneVerificationFeature(store: app.testStore.store, clock: app.clock.wallClock),
+                app.backchannel, PhoneVerificationFeature(PhoneVerificationSettings(), in: .test(app.testStore.store)),
                 app.redirects, StatusRoutes.ofNothing,
             ], logger: app.log.logger)
         let routes = Set(api.routes.map { "\($0.method) \($0.pattern)" })
@@ -167,12 +167,12 @@ import Testing
             .map { "\(folder)/\($0)" } + [
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
                 "Sources/Linking/LinkingOperations.swift",
-                "Sources/PhoneVerification/Routes/PhoneVerificationOperations.swift",
+                "Sources/PhoneVerification/PhoneVerificationRoutes.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
                 "Sources/Redirects/Routes/RedirectOperations.swift",
-                "Sources/Registration/RegistrationOperations.swift", "Sources/Services/ServicesFeature.swift",
-                "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionOperations.swift",
+                "Sources/Registration/RegistrationFeature.swift", "Sources/Services/ServicesFeature.swift",
+                "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionsFeature.swift",
             ]
         for file in files {
             let copies = try Repository.text(file)
@@ -237,7 +237,7 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking", "PhoneVerification/Routes",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking", "PhoneVerification",
             "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in

@@ -23,7 +23,9 @@ struct WithoutRedirectsTests {
             useCases: app.useCases, apiKeys: APIKeys([(TokenHash(sha256Of: TestApp.apiKey), APIGrant())]),
             baseURL: BaseURL("https://login.example/base"),
             features: TestApp.features(over: store) + [
-                PhoneVerificationFeature(store: store, clock: app.clock.wallClock), ZephrFeature(),
+                PhoneVerificationFeature(
+                    PhoneVerificationSettings(), in: .test(store, clock: app.clock.wallClock)),
+                ZephrFeature(),
             ], logger: app.log.logger)
         handler = api.handler()
     }

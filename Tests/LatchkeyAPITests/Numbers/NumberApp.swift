@@ -2,6 +2,7 @@ import Crypto
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -98,15 +99,16 @@ struct NumberApp: Sendable {
         }
         var configuration = SignInConfiguration()
         configuration.registration = registration.rules
-        redirects = RedirectsFeature(RedirectsSettings(), uptime: .system)
-        let feature = PhoneVerificationFeature(
-            store: testStore.store, clock: clock.wallClock,
-            pause: pause
-                ?? PollPauses { [waits, clock] duration in
-                    waits.pauses.withLock { $0.append(duration) }
-                    clock.advance(bySeconds: duration.components.seconds)
-                    return true
-                })
+        let context = FeatureContext.test(testStore.store, clock: clock.wallClock)
+        redirects = RedirectsFeature(RedirectsSettings(), in: context)
+        var feature = PhoneVerificationFeature(PhoneVerificationSettings(), in: context)
+        feature.pause =
+            pause
+            ?? PollPauses { [waits, clock] duration in
+                waits.pauses.withLock { $0.append(duration) }
+                clock.advance(bySeconds: duration.components.seconds)
+                return true
+            }
         let group = feature.group("number", operators, telcoFinder)
         useCases = UseCases(
             providers: Providers([Provider(name: "number", title: "My number", kind: .group(group))]),
@@ -118,7 +120,7 @@ struct NumberApp: Sendable {
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             baseURL: BaseURL("https://login.example/base"), limits: limits,
             features: TestApp.features(over: testStore.store, registration) + [
-                BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system),
+                BackchannelFeature(BackchannelSettings(), in: context),
                 feature, redirects,
             ], logger: log.logger)
         handler = api.handler()

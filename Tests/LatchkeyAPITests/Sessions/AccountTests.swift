@@ -162,7 +162,7 @@ struct AccountTests {
         let (token, other) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
         let sessions = app.useCases.sessions
         let holder = try #require(try await sessions.authenticate(Secret(token)))
-        let identities = LinkingFeature().identities(of: app.api)
+        let identities = LinkingFeature(LinkingSettings(), in: .test(app.testStore.store)).identities(of: app.api)
         let identity = try #require(try await identities.list(for: holder).first).id
         #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
         var edit = ProfileEdit()

@@ -1,6 +1,8 @@
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import LatchkeyConfiguration
+import LatchkeyService
 import Linking
 import Logging
 import OpenIDConnect
@@ -76,7 +78,10 @@ struct TestApp: Sendable {
         backchannel(&backchannelSettings)
         var redirectsSettings = RedirectsSettings()
         if let pendingStarts { redirectsSettings.maximumPending = pendingStarts }
-        redirects = RedirectsFeature(redirectsSettings, uptime: uptime.uptime)
+        let context = FeatureContext.test(testStore.store, clock: clock.wallClock, uptime: uptime.uptime) {
+            $0.sessions = configuration.lifetimes
+        }
+        redirects = RedirectsFeature(redirectsSettings, in: context)
         configuration.vaultKeys = vaultKeys
         var client = SignInConfiguration.Client(
             id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
@@ -97,12 +102,10 @@ struct TestApp: Sendable {
             ]), configuration: configuration, store: testStore.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience,
             formerIdentitySources: [
-                AccountMigrationFeature(store: testStore.store, clock: clock.wallClock).formerIdentities
+                AccountMigrationFeature(PortTokenRules(), in: context).formerIdentities
             ].compactMap(\.self), registrar: registration.registrar(over: testStore.store))
-        self.backchannel = BackchannelFeature(
-            backchannelSettings, retryWindow: configuration.lifetimes.retryWindow, store: testStore.store,
-            uptime: uptime.uptime)
-        let phoneVerification = PhoneVerificationFeature(store: testStore.store, clock: clock.wallClock)
+        self.backchannel = BackchannelFeature(backchannelSettings, in: context)
+        let phoneVerification = PhoneVerificationFeature(PhoneVerificationSettings(), in: context)
         api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
@@ -124,9 +127,11 @@ struct TestApp: Sendable {
     static func features(
         over store: SQLStore, _ registration: TestRegistration = TestRegistration()
     ) -> [any APIFeature] {
-        [
-            LinkingFeature(), ProviderLogoutFeature(store: store), ProviderResourcesFeature(store: store),
-            registration.feature(over: store), ServicesFeature(), TransactionsFeature(store: store),
+        let context = FeatureContext.test(store)
+        return [
+            LinkingFeature(LinkingSettings(), in: context), ProviderLogoutFeature(NoSettings(), in: context),
+            ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
+            ServicesFeature(NoSettings(), in: context), TransactionsFeature(TransactionSettings(), in: context),
         ]
     }
 

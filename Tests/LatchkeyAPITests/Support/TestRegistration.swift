@@ -1,3 +1,5 @@
+import LatchkeyConfiguration
+import LatchkeyService
 import SignIn
 import Storage
 
@@ -18,7 +20,7 @@ struct TestRegistration: Sendable {
     }
 
     func feature(over store: SQLStore) -> RegistrationFeature {
-        RegistrationFeature(rules, store: store)
+        RegistrationFeature(NoSettings(), in: .test(store) { $0.registration = rules })
     }
 
     func registrar(over store: SQLStore) -> (any Registrar)? { feature(over: store).registrar }

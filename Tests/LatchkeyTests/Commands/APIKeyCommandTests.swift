@@ -6,6 +6,7 @@ import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ import Testing
             }
             #expect(key.exposed.utf8.count == 43)
             app.apiKey = key.exposed
-            clock.advance(bySeconds: AdminService.apiKeyDelay)
+            clock.advance(bySeconds: StoredAPIKeys.freshness)
             let token = try #require(try await app.signIn(try harness.authorizedResponse()).token)
             #expect(try await app.me(token).status == 200)
 
@@ -41,7 +42,7 @@ import Testing
             #expect(listed.first?.contains(key.exposed) == false)
 
             _ = try await runAdminCommand(harness, clock) { try await $0.revokeAPIKey("web") }
-            clock.advance(bySeconds: AdminService.apiKeyDelay)
+            clock.advance(bySeconds: StoredAPIKeys.freshness)
             #expect(try await app.me(token).error == "invalid_api_key")
             #expect(try await harness.app.me(token).status == 200)
 

@@ -58,7 +58,7 @@ struct ClientMetadataTests {
         _ configuration: Configuration, client: String? = nil, at provider: String? = "acme",
         features: FeatureList = .standard
     ) throws -> [String: String] {
-        let json = try ClientMetadata(of: client, at: provider, in: configuration, features: features).json
+        let json = try ClientMetadata.json(of: client, at: provider, in: configuration, features: features)
         #expect(!json.contains(secret))
         let object = try #require(try JSONValue(parsing: Array(json.utf8)).object)
         return Dictionary(uniqueKeysWithValues: object.members.map { ($0.name, $0.value.text) })
@@ -290,7 +290,7 @@ struct ClientMetadataTests {
         var configuration = try Self.configuration()
         func failure(_ client: String? = nil, at provider: String? = "acme") throws -> String? {
             do throws(AdministratorError) {
-                _ = try ClientMetadata(of: client, at: provider, in: configuration, features: .standard)
+                _ = try ClientMetadata.json(of: client, at: provider, in: configuration, features: .standard)
                 return nil
             } catch { return error.description }
         }
@@ -313,7 +313,7 @@ struct ClientMetadataTests {
         configuration.providers.append(other)
         func failure() -> String? {
             do throws(AdministratorError) {
-                _ = try ClientMetadata(of: nil, at: nil, in: configuration, features: .standard)
+                _ = try ClientMetadata.json(of: nil, at: nil, in: configuration, features: .standard)
                 return nil
             } catch { return error.description }
         }

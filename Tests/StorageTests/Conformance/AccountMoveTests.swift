@@ -41,11 +41,16 @@ private struct AccountMoveStage: Sendable {
                 requestID: "request-1"))
     }
 
+    /// The move that was undone, or why none was.
     func undo(
         _ number: Int64, _ user: UserID, at seconds: Int64, applies: Bool = true
-    ) async throws -> Result<UndoableMove, UndoError> {
-        try await store.undoMove(
+    ) async throws -> (undone: UndoableMove?, refusal: String) {
+        let result = try await store.undoMove(
             number, of: user, at: moment(seconds), by: .operating("pat"), reason: "wrong person", applies: applies)
+        switch result {
+        case .success(let undone): return (undone, "")
+        case .failure(let error): return (nil, "\(error)")
+        }
     }
 }
 
@@ -91,7 +96,7 @@ struct AccountMoveTests {
         _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.moved(user), .live(user)])
         #expect(try await stage.store.statuses(of: alike) == others)
-        _ = try await stage.undo(1, user, at: 1).get()
+        #expect(try await stage.undo(1, user, at: 1).undone != nil)
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
         #expect(try await stage.store.statuses(of: alike) == others)
     }
@@ -233,10 +238,7 @@ struct AccountMoveTests {
         let user = try #require(try await stage.signIn(stage.atA)).user.id
         let ahead = try stage.ported(stage.atA, at: 60)
         #expect(try await stage.signIn(stage.atB, from: [ahead], at: 10)?.user.id == user)
-        guard case .success = try await stage.undo(1, user, at: 20) else {
-            Issue.record("the move was not undone")
-            return
-        }
+        #expect(try await stage.undo(1, user, at: 20).undone != nil)
         #expect(try await stage.signIn(stage.atB, from: [ahead], at: 70)?.isNew == true)
         #expect(try await stage.store.statuses(of: [stage.atA]) == [.live(user)])
     }
@@ -266,8 +268,8 @@ struct AccountMoveTests {
         let expected = UndoableMove(
             move: IdentityMove(number: 1, user: user, movedAt: stage.moment(0), undoneAt: nil), former: stage.atA,
             present: stage.atB)
-        #expect(try await stage.undo(1, user, at: 90, applies: false) == .success(expected))
-        #expect(try await stage.undo(1, user, at: 100) == .success(expected))
+        #expect(try await stage.undo(1, user, at: 90, applies: false).undone == expected)
+        #expect(try await stage.undo(1, user, at: 100).undone == expected)
         for token in tokens { #expect(try await stage.store.session(token, at: stage.moment(101)) == nil) }
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
         #expect(try await stage.signIn(stage.atA, at: 110)?.user.id == user)
@@ -288,21 +290,19 @@ struct AccountMoveTests {
         let stage = try AccountMoveStage(kind)
         let user = try #require(try await stage.signIn(stage.atA)).user.id
         let other = try #require(try await stage.signIn(Records.identity())).user.id
-        #expect(try await stage.undo(1, user, at: 1) == .failure(.unknown))
+        #expect(try await stage.undo(1, user, at: 1).refusal.contains("has no move 1"))
         _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
-        #expect(try await stage.undo(1, other, at: 1) == .failure(.unknown))
+        #expect(try await stage.undo(1, other, at: 1).refusal.contains("has no move 1"))
         _ = try await stage.signIn(stage.atC, from: [stage.ported(stage.atB)])
-        #expect(try await stage.undo(1, user, at: 1) == .failure(.superseded))
+        #expect(try await stage.undo(1, user, at: 1).refusal.contains("a later move follows it"))
         #expect(
             try await stage.store.statuses(of: [stage.atA, stage.atB, stage.atC]) == [
                 .moved(user), .moved(user), .live(user),
             ])
-        guard case .success = try await stage.undo(2, user, at: 2), case .success = try await stage.undo(1, user, at: 3)
-        else {
-            Issue.record("the moves were not undone one after the other")
-            return
+        for number in [2, 1] as [Int64] {
+            #expect(try await stage.undo(number, user, at: 4 - number).undone != nil, "one after the other")
         }
-        #expect(try await stage.undo(1, user, at: 4) == .failure(.alreadyUndone))
+        #expect(try await stage.undo(1, user, at: 4).refusal.contains("undone already"))
         #expect(
             try await stage.store.statuses(of: [stage.atA, stage.atB, stage.atC]) == [.live(user), .unknown, .unknown])
     }
@@ -315,16 +315,9 @@ struct AccountMoveTests {
         let user = try #require(try await stage.signIn(stage.atA)).user.id
         _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, at: 10)], at: 20)
         _ = try await stage.signIn(stage.atA, from: [stage.ported(stage.atB, at: 30)], at: 40)
-        guard case .success(let undone) = try await stage.undo(2, user, at: 50) else {
-            Issue.record("the move back was not undone")
-            return
-        }
-        #expect(undone.former == stage.atB)
+        #expect(try await stage.undo(2, user, at: 50).undone?.former == stage.atB)
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.moved(user), .live(user)])
-        guard case .success = try await stage.undo(1, user, at: 60) else {
-            Issue.record("the first move was not undone")
-            return
-        }
+        #expect(try await stage.undo(1, user, at: 60).undone != nil)
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
     }
 
@@ -336,7 +329,7 @@ struct AccountMoveTests {
         _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, token: token)])
         #expect(try await stage.store.deleteUser(user))
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.unknown, .unknown])
-        #expect(try await stage.undo(1, user, at: 90) == .failure(.unknown))
+        #expect(try await stage.undo(1, user, at: 90).refusal.contains("has no move 1"))
         #expect(try await stage.signIn(stage.atA)?.isNew == true)
         #expect(try await stage.signIn(stage.atC, from: [stage.ported(stage.atA, token: token)])?.wasMoved == true)
     }

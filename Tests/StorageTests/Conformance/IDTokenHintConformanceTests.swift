@@ -93,9 +93,8 @@ struct IDTokenHintConformanceTests {
             content == [1] ? (tokens: nil, idToken: Self.idToken) : nil
         }
         let result = try await store.register(
-            NewRegistration(
-                handle: pending.handle, profile: Profile(), session: session, publicID: "p", tokens: waiting,
-                time: Records.now))
+            handle: pending.handle, profile: Profile(), session: session, publicID: "p", tokens: waiting,
+            at: Records.now)
         guard case .success(let user) = result else {
             Issue.record("not registered")
             return

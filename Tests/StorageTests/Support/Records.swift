@@ -95,13 +95,3 @@ extension UserStore {
         try await deleteUser(user, in: nil, recording: nil)
     }
 }
-
-extension SQLStore {
-    /// Completes a pending registration without waiting tokens.
-    func register(
-        handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
-    ) async throws(StorageError) -> Result<User, SignInError>? {
-        try await register(
-            NewRegistration(handle: handle, profile: profile, session: session, publicID: publicID, time: now))
-    }
-}

@@ -20,11 +20,10 @@ import Testing
 
         init(gate: Gate? = nil) { self.gate = gate }
 
-        func post(_ request: TelemetryRequest) async -> ReceiverResponse {
+        func post(_ signal: TelemetrySignal, _ body: [UInt8]) async -> ReceiverResponse {
             await gate?.pass()
             return state.withLock { state in
-                state.bodies[request.signal.rawValue, default: []].append(
-                    String(decoding: request.body, as: UTF8.self))
+                state.bodies[signal.rawValue, default: []].append(String(decoding: body, as: UTF8.self))
                 return state.response
             }
         }
@@ -65,7 +64,7 @@ import Testing
             // No chance, and delays of half a step.
             random: RandomSource { [UInt8](repeating: 0, count: $0) },
             logger: Logger(label: "test") { _ in Handler(lines: lines) }
-        ) { await receiver.post($0) }
+        ) { signal, body, _ in await receiver.post(signal, body) }
     }
 
     @Test("Spans are exported in the background, and at the end the rest and the metrics")

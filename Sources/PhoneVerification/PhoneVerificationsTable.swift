@@ -3,6 +3,65 @@ import SignIn
 import Storage
 import StorageModel
 
+/// A verification: whether a number belongs to a signed-in user's device, by the mobile operator.
+///
+/// One that a browser was sent away for ends when its session confirms it. What the browser brought back takes no
+/// effect before: any browser can be the one that comes back, also another person's.
+struct PhoneVerification: Sendable, Hashable {
+    /// The raw value is also the API's and the database's.
+    enum Status: String, Sendable, Hashable, CaseIterable {
+        /// It waits for its confirmation.
+        case pending
+        /// The number belongs to the device.
+        case verified
+        /// The device has another number.
+        case mismatch
+        /// The operator did not tell, or its answer is not believed.
+        case failed
+    }
+
+    /// The SHA-256 of the id that the session's app has.
+    let id: TokenHash
+    let user: UserID
+    /// The id of the session that asked. No other one can confirm it, or gets the outcome.
+    let session: String
+    /// Nil if the operator shall tell the number, and has not.
+    var phoneNumber: String?
+    /// The operator's name in the configuration.
+    let operatorName: String
+    var status = Status.pending
+    /// Whether the SIM was changed; nil if that is not known.
+    var simSwapped: Bool?
+    /// The code of a failure.
+    var error: String?
+    /// When it was checked; while it is pending, when it ends without a confirmation.
+    var time: Timestamp
+
+    /// How long the outcome can be read, in seconds.
+    static let retention: Int64 = 86_400
+    /// How many wrong confirmations end a verification.
+    static let mostWrongConfirmations: Int64 = 3
+    /// How long an app has to present its confirmation, in seconds.
+    static let confirmationTime: Int64 = 120
+
+    func ended(
+        _ status: Status, phoneNumber: String?, simSwapped: Bool?, error: String? = nil, at time: Timestamp
+    ) -> PhoneVerification {
+        PhoneVerification(
+            id: id, user: user, session: session, phoneNumber: phoneNumber, operatorName: operatorName,
+            status: status, simSwapped: simSwapped, error: error, time: time)
+    }
+
+    func failed(_ error: String, simSwapped: Bool? = nil, at time: Timestamp) -> PhoneVerification {
+        ended(.failed, phoneNumber: phoneNumber, simSwapped: simSwapped, error: error, at: time)
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A mobile operator confirmed the number of a signed-in user.
+    static let phoneNumberVerified = AuditEvent.Kind("phone_number.verified")
+}
+
 /// The table `phone_verifications`.
 private enum PhoneVerificationsTable {
     static func verification(
@@ -20,7 +79,7 @@ private enum PhoneVerificationsTable {
                     phoneNumber: row.optionalText(1).flatMap { $0.isEmpty ? nil : $0 },
                     operatorName: (try? row.text(2)) ?? "", status: status,
                     simSwapped: row.optionalNumber(4).map { $0 != 0 }, error: row.optionalText(5),
-                    checkedAt: row.time(6))
+                    time: row.time(6))
             }
         }
         return found ?? nil
@@ -42,11 +101,11 @@ private enum PhoneVerificationsTable {
             sim_swapped, error, checked_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, verification.id, user, verification.session, verification.phoneNumber ?? "",
             verification.operatorName, verification.status.rawValue,
-            verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.checkedAt,
-            verification.checkedAt.advanced(bySeconds: PhoneVerification.retention))
+            verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.time,
+            verification.time.advanced(bySeconds: PhoneVerification.retention))
         guard verification.status == .verified, let number = verification.phoneNumber else { return [] }
         var verified = found
-        verified.confirm(phoneNumber: number, by: issuer, at: verification.checkedAt)
+        verified.confirm(phoneNumber: number, by: issuer, at: verification.time)
         _ = try UsersTable.replace(found, by: verified, in: db)
         try AuditTable.insert(
             AuditEvent(
@@ -67,7 +126,7 @@ extension SQLStore {
     ) async throws(StorageError) -> [UserID]? {
         try await writes.submit { db in
             try PhoneVerificationsTable.add(
-                verification, by: issuer, at: verification.checkedAt, requestID: requestID, in: db)
+                verification, by: issuer, at: verification.time, requestID: requestID, in: db)
         }
     }
 
@@ -75,16 +134,13 @@ extension SQLStore {
     /// not confirmed in time has failed.
     func phoneVerification(
         _ id: TokenHash, in session: String, at now: Timestamp
-    ) async throws(StorageError) -> PhoneVerificationState? {
+    ) async throws(StorageError) -> PhoneVerification? {
         try await reads.submit { db in
-            if let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db) {
-                return .ended(ended)
-            }
+            if let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db) { return ended }
             guard let pending = try PendingPhoneVerificationsTable.row(id, in: db)?.pending,
-                pending.session == session, now < pending.expiresAt.advanced(bySeconds: PhoneVerification.retention)
+                pending.session == session, now < pending.time.advanced(bySeconds: PhoneVerification.retention)
             else { return nil }
-            guard now >= pending.expiresAt else { return .pending(pending) }
-            return .ended(pending.failed(SignInError.Code.expired.rawValue, at: pending.expiresAt))
+            return now < pending.time ? pending : pending.failed(SignInError.Code.expired.rawValue, at: pending.time)
         }
     }
 }
@@ -92,16 +148,16 @@ extension SQLStore {
 /// The table `pending_phone_verifications`: those that wait for a browser, or for the confirmation of what it brought.
 private enum PendingPhoneVerificationsTable {
     struct Row {
-        let pending: PendingPhoneVerification
+        let pending: PhoneVerification
         let wrongConfirmations: Int64
         /// What the browser brought, of an operator of this issuer, until the session confirms it. Nil until the
         /// browser is back.
         let finding: (outcome: PhoneVerification, issuer: String, confirmation: TokenHash)?
 
         init(_ id: TokenHash, _ row: borrowing CachedStatement) throws {
-            pending = PendingPhoneVerification(
+            pending = PhoneVerification(
                 id: id, user: row.user(0), session: try row.text(1), phoneNumber: row.optionalText(2),
-                operatorName: try row.text(3), expiresAt: row.time(4))
+                operatorName: try row.text(3), time: row.time(4))
             wrongConfirmations = row.number(5)
             guard let status = row.optionalText(6).flatMap(PhoneVerification.Status.init(rawValue:)),
                 let checkedAt = row.optionalTime(10), let issuer = row.optionalText(11),
@@ -132,8 +188,8 @@ private enum PendingPhoneVerificationsTable {
     /// One that waits for its browser, while its session lives.
     static func waiting(
         _ id: TokenHash, at now: Timestamp, in db: SQLSession
-    ) throws -> PendingPhoneVerification? {
-        guard let row = try row(id, in: db), row.finding == nil, now < row.pending.expiresAt,
+    ) throws -> PhoneVerification? {
+        guard let row = try row(id, in: db), row.finding == nil, now < row.pending.time,
             try SessionsTable.holds(row.pending.session, of: row.pending.user, in: db)
         else { return nil }
         return row.pending
@@ -147,7 +203,7 @@ private enum PendingPhoneVerificationsTable {
     static func countWrong(
         _ row: Row, at now: Timestamp, in db: SQLSession
     ) throws {
-        guard row.wrongConfirmations + 1 >= PendingPhoneVerification.mostWrongConfirmations else {
+        guard row.wrongConfirmations + 1 >= PhoneVerification.mostWrongConfirmations else {
             return try db.perform(
                 """
                 UPDATE pending_phone_verifications SET wrong_confirmations = wrong_confirmations + 1 WHERE id_hash = ?
@@ -163,9 +219,7 @@ private enum PendingPhoneVerificationsTable {
 extension SQLStore {
     /// Stores a verification that a browser is sent away for.
     /// - Returns: False if the session has ended meanwhile, and then nothing was stored.
-    func beginPhoneVerification(
-        _ pending: PendingPhoneVerification
-    ) async throws(StorageError) -> Bool {
+    func beginPhoneVerification(_ pending: PhoneVerification) async throws(StorageError) -> Bool {
         try await writes.submit { db in
             guard try SessionsTable.holds(pending.session, of: pending.user, in: db) else { return false }
             try db.perform(
@@ -173,7 +227,7 @@ extension SQLStore {
                 INSERT INTO pending_phone_verifications (id_hash, user_id, session_id, phone_number, operator, \
                 expires_at, wrong_confirmations) VALUES (?, ?, ?, ?, ?, ?, ?)
                 """, pending.id, pending.user, pending.session, pending.phoneNumber, pending.operatorName,
-                pending.expiresAt, Int64(0))
+                pending.time, Int64(0))
             return true
         }
     }
@@ -182,7 +236,7 @@ extension SQLStore {
     /// if its session has ended.
     func pendingPhoneVerification(
         _ id: TokenHash, at now: Timestamp
-    ) async throws(StorageError) -> PendingPhoneVerification? {
+    ) async throws(StorageError) -> PhoneVerification? {
         try await reads.submit { db in try PendingPhoneVerificationsTable.waiting(id, at: now, in: db) }
     }
 
@@ -204,7 +258,7 @@ extension SQLStore {
                 UPDATE pending_phone_verifications SET status = ?, found_number = ?, sim_swapped = ?, error = ?, \
                 checked_at = ?, issuer = ?, confirmation_hash = ?, expires_at = ? WHERE id_hash = ?
                 """, outcome.status.rawValue, outcome.phoneNumber, outcome.simSwapped.map { $0 ? Int64(1) : 0 },
-                outcome.error, outcome.checkedAt, issuer, confirmation, end, outcome.id)
+                outcome.error, outcome.time, issuer, confirmation, end, outcome.id)
             return true
         }
     }
@@ -222,7 +276,7 @@ extension SQLStore {
                 let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db)
                 return .failure(ended == nil ? .noSuchVerification : .verificationEnded)
             }
-            guard now < row.pending.expiresAt else { return .failure(.verificationEnded) }
+            guard now < row.pending.time else { return .failure(.verificationEnded) }
             guard let finding = row.finding, finding.confirmation == confirmation else {
                 try PendingPhoneVerificationsTable.countWrong(row, at: now, in: db)
                 return .failure(.confirmationWrong)
