@@ -74,14 +74,9 @@ extension AccountMigrationFeature {
             }
         }
         guard !candidates.isEmpty else { return [] }
-        return await verifier.verify(candidates).compactMap { result in
-            switch result {
-            case .failure(let refusal):
-                signIn.noteIgnored(refusal)
-                return nil
-            case .success(let former): return former
-            }
-        }
+        let verified = await verifier.verify(candidates)
+        for case .failure(let refusal) in verified { signIn.noteIgnored(refusal) }
+        return verified.compactMap { try? $0.get() }
     }
 
     /// Why an account is not moved from an identity, whatever the signature; nil if it may be. The store checks again

@@ -126,20 +126,16 @@ final class CapsuleRecorder: Sendable {
             correlationID: operation.correlationID, time: now, cause: cause, json: Capsule.json(source, random: random))
         let ended = Wakeup()
         Task {
-            await store(capsule)
+            do throws(StorageError) {
+                try await add(capsule)
+                observer(.stored)
+            } catch {
+                observer(.failed)
+            }
             leave(origin)
             ended.signal()
         }
         await ended.wait(atMost: Self.patience)
-    }
-
-    private func store(_ capsule: CapsuleRecord) async {
-        do throws(StorageError) {
-            try await add(capsule)
-            observer(.stored)
-        } catch {
-            observer(.failed)
-        }
     }
 }
 

@@ -177,16 +177,12 @@ private struct CompactReader {
 
     /// The next text; nil if it was nil.
     mutating func text() -> String? {
-        guard let head = head() else {
+        guard let head = head(), head >> 2 <= rest.count else {
             isBroken = true
             return nil
         }
         let (count, kind) = (head >> 2, head & 3)
         guard kind != 0 else { return nil }
-        guard count <= rest.count else {
-            isBroken = true
-            return nil
-        }
         let content = rest.prefix(count)
         rest = rest.dropFirst(count)
         return kind == 2 ? Base64URL.encode(content) : String(decoding: content, as: UTF8.self)

@@ -23,7 +23,7 @@ package struct ServicesFeature: Feature {
     @Sendable private static func introspect(
         _ api: LatchkeyAPI, _ request: Request, _ admission: Admission
     ) throws -> ValueOrTask<Response> {
-        let question = try TokenQuestion(BodyFields(request, from: admission))
+        let question = try question(request, admission)
         let sessions = api.useCases.sessions
         guard question.hint != "refresh_token" else {
             return .task {
@@ -67,9 +67,19 @@ package struct ServicesFeature: Feature {
         _ api: LatchkeyAPI, _ request: Request, _ admission: Admission
     ) async throws -> Response {
         try await api.useCases.sessions.revoke(
-            TokenQuestion(BodyFields(request, from: admission)).token, clients: admission.clients,
-            requestID: request.id)
+            question(request, admission).token, clients: admission.clients, requestID: request.id)
         return .emptyObject
+    }
+
+    /// The token that a service asks about (RFC 7662 section 2.1, RFC 7009 section 2.1).
+    private static func question(
+        _ request: Request, _ admission: Admission
+    ) throws(APIError) -> (token: Secret, hint: String?) {
+        var reader = FieldReader(try BodyFields(request, from: admission))
+        let token = reader.text("token", limit: 4096, required: true)
+        let hint = reader.text("token_type_hint", limit: 128)
+        guard reader.problems.isEmpty, let token else { throw reader.refusal() }
+        return (Secret(token), hint)
     }
 
     package static let operations: [APIOperation] = [
@@ -113,18 +123,4 @@ package struct ServicesFeature: Feature {
                     "`refresh_token`, or anything else for session tokens.", example: "access_token")
             ]),
     ]
-}
-
-/// A token that a service asks about (RFC 7662 section 2.1, RFC 7009 section 2.1).
-private struct TokenQuestion {
-    let token: Secret
-    let hint: String?
-
-    init(_ fields: BodyFields) throws(APIError) {
-        var reader = FieldReader(fields)
-        let token = reader.text("token", limit: 4096, required: true)
-        hint = reader.text("token_type_hint", limit: 128)
-        guard reader.problems.isEmpty, let token else { throw reader.refusal() }
-        self.token = Secret(token)
-    }
 }

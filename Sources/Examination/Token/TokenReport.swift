@@ -70,17 +70,15 @@ struct TokenReport: Sendable {
 
     private var conclusion: String {
         switch outcome {
-        case .accepted: "Accepted: \(uncompared)." + (caution.map { " \($0)" } ?? "")
+        case .accepted:
+            // With what the acceptance does not say.
+            "Accepted: every check passed"
+                + (names(.notCompared).isEmpty
+                    ? "" : "; not compared, because no expected value was given: \(names(.notCompared))")
+                + "." + (caution.map { " \($0)" } ?? "")
         case .refused: "Refused: \(names(.failed))."
         case .undecided: "Undecided: nothing failed, but these could not be checked: \(names(.notPossible))."
         }
-    }
-
-    /// What the acceptance does not say.
-    private var uncompared: String {
-        let names = names(.notCompared)
-        return "every check passed"
-            + (names.isEmpty ? "" : "; not compared, because no expected value was given: \(names)")
     }
 
     private func names(_ verdict: TokenVerdict) -> String {

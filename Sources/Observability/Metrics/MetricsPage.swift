@@ -6,8 +6,10 @@ package struct MetricsPage: Sendable {
 
     /// Writes a family.
     package mutating func add(_ reading: MetricReading) {
-        writeHead(of: reading.description)
         let name = reading.description.name
+        add("# HELP \(name) ")
+        escape(reading.description.help, quotes: false)
+        add("\n# TYPE \(name) \(reading.description.kind.rawValue)\n")
         for point in reading.points {
             switch point.value {
             case .count(let count): sample(name, "", point.labels, String(count))
@@ -36,12 +38,6 @@ package struct MetricsPage: Sendable {
         bytes.append(UInt8(ascii: " "))
         add(value)
         bytes.append(UInt8(ascii: "\n"))
-    }
-
-    private mutating func writeHead(of description: MetricDescription) {
-        add("# HELP \(description.name) ")
-        escape(description.help, quotes: false)
-        add("\n# TYPE \(description.name) \(description.kind.rawValue)\n")
     }
 
     private mutating func write(_ labels: [(name: String, value: String)], _ last: (name: String, value: String)?) {
