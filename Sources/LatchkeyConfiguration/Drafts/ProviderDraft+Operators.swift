@@ -100,7 +100,9 @@ struct TelcoFinderDraft: Sendable {
         else { return nil }
         finder.scopes = scopes
         finder.portabilitySearch = portabilitySearch
-        return TelcoFinderRules(
-            issuer: issuer, finder: finder, client: client, ifOtherOperator: ifOtherOperator, ifUnknown: ifUnknown)
+        var rules = TelcoFinderRules(issuer: issuer, finder: finder, client: client)
+        rules.ifOtherOperator = ifOtherOperator
+        rules.ifUnknown = ifUnknown
+        return rules
     }
 }

@@ -120,6 +120,13 @@ public struct TelcoFinderRules: Sendable, Hashable {
     public var ifOtherOperator = NumberContradiction.refuse
     /// What it leads to that Telco Finder does not tell the operator of a number.
     public var ifUnknown = NumberUncertainty.refuse
+
+    /// A client at Telco Finder.
+    public init(issuer: EndpointURL, finder: TelcoFinder, client: SignInConfiguration.Client) {
+        self.issuer = issuer
+        self.finder = finder
+        self.client = client
+    }
 }
 
 /// GSMA's Telco Finder, which knows the mobile operator of a phone number (GSMA Open Gateway, "Routing / Telco
