@@ -45,6 +45,51 @@ struct BackchannelAuthenticationContext: UserVerification {
     }
 }
 
+extension BackchannelAuthenticationContext {
+    /// Sends a request that was checked, once. The token is for the provider's notification.
+    typealias Sending = (NotificationToken) async throws(OIDCError) -> BackchannelAuthenticationResponse
+
+    /// Checks that a request can be sent to a carrier, before it counts.
+    func carrierRequest(notifiedAt endpoint: EndpointURL?) throws(SignInError) -> Sending {
+        guard let carrier = terms.carrier else { throw .internalFault }
+        guard let key = client.rules.signingKey else { throw .clientHasNoKey }
+        guard let endpoint else { throw .addressUnknown }
+        guard provider.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
+        return { (token) async throws(OIDCError) in
+            var request = ServerInitiatedAuthorizationRequest(
+                clientID: client.id, redirectURI: carrier.redirectURI, loginHint: carrier.loginHint.text,
+                demand: demand, state: token.state, nonce: token.nonce, correlationID: correlationID,
+                notificationEndpoint: endpoint, notificationToken: token.text)
+            request.options = carrier.options
+            return try await relyingParty.start(request, signedWith: key, provider: provider)
+        }
+    }
+
+    /// Checks that a request can be sent to a provider other than a carrier, before it counts. The provider has the
+    /// notification endpoint in the client's registration.
+    func providerRequest(
+        _ message: BackchannelAuthenticationRequest, _ mode: BackchannelTokenDeliveryMode
+    ) throws(SignInError) -> Sending {
+        let metadata: BackchannelAuthenticationMetadata
+        do throws(OIDCError) {
+            metadata = try provider.metadataForBackchannelAuthentication()
+        } catch {
+            throw SignInError.carrierCannotStart.explained(by: error)
+        }
+        guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
+        guard message.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
+        let needsMessage = target.provider.openID?.requiresBindingMessage ?? false
+        guard message.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
+        return { (token) async throws(OIDCError) in
+            var request = message
+            if mode == .ping { request.notificationToken = token.text }
+            return try await relyingParty.authenticate(
+                request, client: client.credentials, signedWith: client.rules.signingKey, provider: provider,
+                correlationID: correlationID)
+        }
+    }
+}
+
 extension BackchannelAuthentication {
     /// Checks a sign-in and finds its provider.
     func context(

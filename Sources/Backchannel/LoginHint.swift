@@ -132,13 +132,9 @@ struct PhoneNumber: Sendable, Hashable, Redacted {
             let two = UInt8(ascii: "2")
             return national.count == 10 && national[0] >= two && national[3] >= two
         }
-        let code = countryCode(digits)
+        // Of the zones 2 to 6, 8 and 9 (the list of ITU-T E.164 assigned country codes).
+        let code = digits.prefix(codesOfTwoDigits.contains(digits.prefix(2)) ? 2 : 3)
         return !digits.dropFirst(code.count).hasPrefix("0") || codesBeforeZero.contains(code)
-    }
-
-    /// The country code of digits of the zones 2 to 6, 8 and 9 (the list of ITU-T E.164 assigned country codes).
-    private static func countryCode(_ digits: String) -> Substring {
-        digits.prefix(codesOfTwoDigits.contains(digits.prefix(2)) ? 2 : 3)
     }
 
     private static let codesOfTwoDigits: Set<Substring> = [

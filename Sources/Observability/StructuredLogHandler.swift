@@ -81,3 +81,110 @@ package final class LogThreshold: Sendable {
         level.flatMap { levels.firstIndex(of: $0) } ?? off
     }
 }
+
+/// How a log line is written.
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// For people: `2026-11-21T01:02:03Z info signed in provider=zenkey`.
+    case text
+    /// For programs: one JSON object per line, with `time`, `level`, `message`, `logger` and the metadata's members.
+    /// Numbers are numbers.
+    case json
+
+    /// The bytes of a line, without a line feed. Line feeds in a message or in metadata are replaced.
+    package func line(
+        at time: Timestamp, level: Logger.Level, label: String, message: String, metadata: [(String, LogValue)]
+    ) -> [UInt8] {
+        switch self {
+        case .text:
+            var line: [UInt8] = []
+            line.reserveCapacity(512)
+            line.append(contentsOf: UTCTime.text(time).utf8)
+            for text in [level.shortName, LogText.oneLine(message)] {
+                line.append(UInt8(ascii: " "))
+                line.append(contentsOf: text.utf8)
+            }
+            for (name, value) in metadata {
+                line.append(UInt8(ascii: " "))
+                line.append(contentsOf: name.utf8)
+                line.append(UInt8(ascii: "="))
+                line.append(contentsOf: LogText.value(value.text).utf8)
+            }
+            return line
+        case .json:
+            var json = JSONObjectWriter()
+            json.add("time", UTCTime.text(time))
+            json.add("level", level.shortName)
+            json.add("message", message)
+            json.add("logger", label)
+            for (name, value) in metadata where !LogFormat.ownMembers.contains(name) {
+                switch value {
+                case .text(let text): json.add(named: name, text)
+                case .number(let digits): json.add(named: name, json: digits)
+                }
+            }
+            return json.finish()
+        }
+    }
+
+    private static let ownMembers: Set<String> = ["time", "level", "message", "logger"]
+}
+
+package enum LogValue: Sendable, Hashable {
+    case text(String)
+    /// As JSON writes it.
+    case number(String)
+
+    /// A value of metadata. A number is one that was given as such, with `.stringConvertible`; a text of digits stays a
+    /// text.
+    package init(_ value: Logger.MetadataValue) {
+        guard case .stringConvertible(let convertible) = value else {
+            self = .text("\(value)")
+            return
+        }
+        switch convertible {
+        case let number as any BinaryInteger: self = .number("\(number)")
+        case let number as Double where number.isFinite: self = .number("\(number)")
+        default: self = .text("\(value)")
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .text(let text), .number(let text): text
+        }
+    }
+}
+
+extension Logger.Level {
+    /// The mobile SDKs' name of the level (`error warn info verbose`), if there is one.
+    package var shortName: String {
+        switch self {
+        case .trace: "trace"
+        case .debug: "verbose"
+        case .info: "info"
+        case .notice: "notice"
+        case .warning: "warn"
+        case .error: "error"
+        case .critical: "critical"
+        }
+    }
+}
+
+/// Texts of lines for people.
+enum LogText {
+    /// The text without line feeds and control characters.
+    static func oneLine(_ text: String) -> String {
+        guard text.utf8.contains(where: isControl) else { return text }
+        return String(decoding: text.utf8.map { isControl($0) ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+
+    /// The value, in quotation marks if it has spaces or is empty.
+    static func value(_ text: String) -> String {
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != 0x7F }
+        if isPlain { return text }
+        let quoted = oneLine(text).split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "'")
+        return "\"\(quoted)\""
+    }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+}

@@ -77,7 +77,7 @@ extension VerifyPhoneNumber.Question {
         let token = hasToken ? reader.operatorToken() : nil
         // An app that sends an operator token needs no browser.
         let redirectURI = reader.redirectURI(required: !hasToken)
-        var choice = reader.operatorChoice()
+        var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
         choice.caller = caller
         try reader.check(correlationID)
         self.init(
@@ -99,7 +99,7 @@ extension PhoneVerificationFeature {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let token = reader.operatorToken()
-        var choice = reader.operatorChoice()
+        var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
         choice.number = reader.phoneNumber()
         choice.caller = terms
         try reader.check(correlationID)
@@ -119,11 +119,6 @@ extension FieldReader {
             return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")
         }
         return visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
-    }
-
-    /// The mobile operator: by its name, by a network, or by both.
-    fileprivate mutating func operatorChoice() -> OperatorChoice {
-        OperatorChoice(name: operatorName(), network: network(required: false))
     }
 }
 

@@ -68,3 +68,86 @@ final class TokenRefreshes: Sendable {
         return true
     }
 }
+
+/// The providers' tokens of users. They are stored with a sign-in and removed with their identity.
+///
+/// Before a process sends a refresh token, it writes a lease into the row, with the request. So no other process sends
+/// the same token meanwhile, and if the process ends before it has stored the response, the next one knows that a
+/// request was sent.
+extension SQLStore {
+    /// The tokens of a user; of several identities at one provider, those stored last. Nil if there are none.
+    func providerTokens(
+        of user: UserID, provider: String, clientID: String
+    ) async throws(StorageError) -> ProviderTokenRecord? {
+        try await reads.submit { db in
+            try db.first(
+                """
+                \(ProviderTokensTable.select) WHERE user_id = ? AND provider = ? AND client_id = ? \
+                ORDER BY stored_at DESC, serial DESC LIMIT 1
+                """, user, provider, clientID, read: ProviderTokenRecord.init)
+        }
+    }
+
+    /// Writes a lease and its request into a row, in place of those that it has, and increments its version. False if
+    /// the row changed since that version, or is gone.
+    /// - Parameters:
+    ///   - holder: The random id of the process.
+    ///   - request: What the holder is about to send.
+    ///   - end: For processes of earlier versions only: when they may take the row. The clocks of two processes may
+    ///     differ.
+    func leaseProviderTokens(
+        _ serial: Int64, version: Int64, to holder: String, sending request: ProviderTokenRecord.Request,
+        until end: Timestamp
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            try db.run(
+                """
+                UPDATE provider_tokens SET version = version + 1, claimed_until = ?, refresh_holder = ?, \
+                refresh_hash = ?, refresh_started_at = ? WHERE serial = ? AND version = ?
+                """, end, holder, request.refreshToken, request.startedAt, serial, version) > 0
+        }
+    }
+
+    /// Ends a lease without new tokens, unless the row changed since that version.
+    /// - Parameter keepingRequest: Whether the request stays on record, because its result is not known.
+    func endProviderTokenLease(
+        _ serial: Int64, version: Int64, keepingRequest: Bool
+    ) async throws(StorageError) {
+        try await writes.submit { db in
+            let request = keepingRequest ? "" : ", refresh_hash = NULL, refresh_started_at = NULL"
+            try db.perform(
+                """
+                UPDATE provider_tokens SET claimed_until = NULL, refresh_holder = NULL\(request) \
+                WHERE serial = ? AND version = ?
+                """, serial, version)
+        }
+    }
+
+    /// Replaces a row's tokens, ends its lease, removes the request, and increments its version. False if the row
+    /// changed since that version, or is gone.
+    func replaceProviderTokens(
+        _ serial: Int64, version: Int64, with sealed: SealedTokens
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            try db.run(
+                """
+                UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, version = version + 1, \
+                claimed_until = NULL, refresh_holder = NULL, refresh_hash = NULL, refresh_started_at = NULL \
+                WHERE serial = ? AND version = ?
+                """, sealed.keyID, sealed.content, sealed.expiresAt, serial, version) > 0
+        }
+    }
+
+    /// Deletes a row and records the event. False if it changed since that version, or is gone; then nothing is
+    /// recorded.
+    func deleteProviderTokens(
+        _ serial: Int64, version: Int64, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            let isDeleted =
+                try db.run("DELETE FROM provider_tokens WHERE serial = ? AND version = ?", serial, version) > 0
+            if isDeleted { try AuditTable.insert(event, in: db) }
+            return isDeleted
+        }
+    }
+}

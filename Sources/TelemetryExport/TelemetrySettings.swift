@@ -63,9 +63,8 @@ public struct TelemetryHeader: Sendable, Hashable {
         let name = text[..<mark]
         guard (1...128).contains(name.utf8.count), name.utf8.allSatisfy(ASCII.isToken),
             !Self.reserved.contains(name.lowercased()),
-            let value = PercentEncoding.decodePath(text.utf8[text.utf8.index(after: mark)...])
-        else { return nil }
-        guard (1...4096).contains(value.utf8.count), value.utf8.allSatisfy(\.isPrintableASCII),
+            let value = PercentEncoding.decodePath(text.utf8[text.utf8.index(after: mark)...]),
+            (1...4096).contains(value.utf8.count), value.utf8.allSatisfy(\.isPrintableASCII),
             value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ")
         else { return nil }
         self.name = String(name)

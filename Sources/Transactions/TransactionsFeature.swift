@@ -42,7 +42,7 @@ package struct TransactionsFeature: Feature {
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        let authorize = AuthorizeTransaction(feature: self, useCases: api.useCases)
+        let approvals = TransactionApprovals(feature: self, useCases: api.useCases)
         router.post(
             "/auth/{provider}/authorize",
             api.changing { api, request, caller in
@@ -52,7 +52,7 @@ package struct TransactionsFeature: Feature {
                 let transaction = try SignInRequest(
                     BodyFields(request, from: caller.admission), at: target, isTransaction: true)
                 try caller.admission.check(transaction.clientID.text)
-                let (receipt, signed, correlationID) = try await authorize(
+                let (receipt, signed, correlationID) = try await approvals.authorize(
                     transaction, token: caller.token, session: caller.holder)
                 return .json(.ok, capacity: 1024) { json in
                     json.add("authorized", true)
@@ -64,14 +64,13 @@ package struct TransactionsFeature: Feature {
                     json.add("correlation_id", correlationID.text)
                 }
             })
-        let redeem = RedeemReceipt(useCases: api.useCases, store: store)
         router.post(
             "/auth/receipts/redeem",
             api.admitting(.service) { _, request, admission in
                 var reader = FieldReader(try BodyFields(request, from: admission))
                 let text = reader.visibleText("receipt", limit: Receipt.maximumBytes, required: true)
                 guard let text, reader.problems.isEmpty else { throw reader.refusal() }
-                return try await redeem(Secret(text), clients: admission.clients).response
+                return try await approvals.redeem(Secret(text), clients: admission.clients).response
             })
     }
 }

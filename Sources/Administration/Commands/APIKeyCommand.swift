@@ -94,8 +94,8 @@ extension AdminService {
     /// The most lines of ``apiKeys()``.
     private static let maximumListed = 5000
 
-    /// Creates an API key, which servers on this database accept within ``StoredAPIKeys/freshness`` seconds. Only its hash is
-    /// stored.
+    /// Creates an API key, which servers on this database accept within ``StoredAPIKeys/freshness`` seconds.
+    /// Only its hash is stored.
     /// - Parameters:
     ///   - clients: If empty, the key is for all.
     ///   - origins: As written on the command line. If empty, the key is valid from any.

@@ -127,8 +127,6 @@ struct TokenExplainer {
                 "The time of the checks, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
                 valueName: "time"))
         var at: String?
-
-        fileprivate var isOfCarrier: Bool { provider == Configuration.ZenKey.name }
     }
 
     let configuration: Configuration
@@ -222,7 +220,7 @@ struct TokenExplainer {
 
     /// A logout token belongs to no sign-in and no carrier.
     private func refuseOptionsOfIDTokens() throws(AdministratorError) {
-        guard !question.isOfCarrier else {
+        guard question.provider != Configuration.ZenKey.name else {
             throw AdministratorError(
                 .usage, "this is a logout token, which carriers do not send; name its provider with --provider")
         }

@@ -11,7 +11,7 @@ import Synchronization
 /// The app asked the provider for a code with the transaction's text as `context`; the provider showed it and
 /// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
 /// authentication contexts, and a recent authentication. A refusal does not affect the session.
-struct AuthorizeTransaction: Sendable {
+struct TransactionApprovals: Sendable {
     let feature: TransactionsFeature
     let useCases: UseCases
 
@@ -25,7 +25,7 @@ struct AuthorizeTransaction: Sendable {
     /// - Returns: The receipt, also as a JWT for the administrator's services, which is good once.
     /// - Throws: As a sign-in with a code; `invalid_id_token` if the ID token has another user, context or level of
     ///   assurance, or an authentication that is too old.
-    func callAsFunction(
+    func authorize(
         _ request: SignInRequest, token: Secret, session: SessionAndUser
     ) async throws(SignInError) -> (receipt: Receipt, signed: Secret, CorrelationID) {
         try await environment.perform(request, as: .transaction) { (run) async throws(SignInError) in
@@ -217,19 +217,14 @@ extension Receipt {
     }
 }
 
-/// Verifies a receipt for one of the administrator's services, and spends it.
-struct RedeemReceipt: Sendable {
-    let useCases: UseCases
-    let store: SQLStore
-
-    private var environment: Environment { useCases.environment }
-
+extension TransactionApprovals {
+    /// Verifies a receipt for one of the administrator's services, and spends it.
     /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
     /// - Throws: `invalid_token` for a receipt of another issuer, or one that has expired; `receipt_redeemed` for one
     ///   that was redeemed; `temporarily_unavailable`, and then it may have been redeemed.
-    func callAsFunction(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
+    func redeem(_ text: Secret, clients: Set<String>? = nil) async throws(SignInError) -> Receipt {
         do throws(SignInError) {
-            let receipt = try await redeem(text, clients)
+            let receipt = try await spend(text, clients)
             environment.logger.info("receipt redeemed", metadata: ["client_id": "\(receipt.clientID)"])
             return receipt
         } catch {
@@ -240,14 +235,14 @@ struct RedeemReceipt: Sendable {
         }
     }
 
-    private func redeem(_ text: Secret, _ clients: Set<String>?) async throws(SignInError) -> Receipt {
+    private func spend(_ text: Secret, _ clients: Set<String>?) async throws(SignInError) -> Receipt {
         guard let receipt = Receipt(text, signedByOneOf: try await useCases.signingKeys.published()),
             clients?.contains(receipt.clientID.text) ?? true
         else { throw .unknownReceipt }
         let now = environment.clock.now()
         guard now < receipt.expiresAt else { throw .expiredReceipt }
         let id = TokenHash(sha256Of: receipt.id)
-        if let refusal = try await mappingStoreErrors(await store.redeemReceipt(id, at: now)) { throw refusal }
+        if let refusal = try await mappingStoreErrors(await feature.store.redeemReceipt(id, at: now)) { throw refusal }
         return receipt
     }
 }
