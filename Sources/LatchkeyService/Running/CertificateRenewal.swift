@@ -9,14 +9,8 @@ import Synchronization
 ///
 /// A certificate that is invalid or expired is refused and logged; the current one stays in use.
 final class CertificateRenewal: Sendable {
-    /// Changes when a file does.
-    private struct Stamp: Hashable {
-        let device: UInt64
-        let number: UInt64
-        let size: Int
-        let seconds: Int
-        let nanoseconds: Int
-    }
+    /// Changes when a file does: its device, number, size, and time of the last change.
+    private typealias Stamp = [Int]
 
     let tls: ServerTLS
     private let settings: Configuration.TLS
@@ -82,9 +76,10 @@ final class CertificateRenewal: Sendable {
         settings.files.map { file in
             var status = stat()
             guard stat(file.path, &status) == 0 else { return nil }
-            return Stamp(
-                device: UInt64(status.st_dev), number: UInt64(status.st_ino), size: Int(status.st_size),
-                seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
+            return [
+                Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
+                Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec),
+            ]
         }
     }
 }

@@ -118,16 +118,13 @@ package struct Refresh: Sendable {
 
     /// Ends a session whose used refresh token was presented again.
     private func revoke(_ found: SessionAndUser, _ correlationID: CorrelationID) async throws(SignInError) {
-        // Also if the store fails, because the session may have been revoked before the failure.
-        defer { sessions.forget(found.user.id) }
         let event = sessions.event(.refreshTokenReused, found.user.id, by: .latchkey, correlationID.text) {
             $0.add("session_id", found.session.id)
             $0.add("client_id", found.session.clientID)
         }
-        let revocation = try await mappingStoreErrors(
-            await store.revokeSession(id: found.session.id, of: found.user.id, in: nil, recording: event))
+        let revocation = try await sessions.revoke(
+            found.session.id, of: found.user.id, in: nil, recording: event, countedAs: \.reused)
         guard revocation == .revoked else { return }
-        sessions.counts.note { $0.reused += 1 }
         log(
             "a spent refresh token was shown; its session is revoked", .warning, correlationID,
             ["client_id": "\(found.session.clientID)", "session_id": "\(found.session.id)"])

@@ -55,15 +55,20 @@ extension Sessions {
         try await mappingStoreErrors(await store.recordLastSeen(unwritten))
     }
 
-    /// - Parameter session: The session that asks for it; nil for a service.
+    /// Ends a session.
+    /// - Parameters:
+    ///   - session: The session that asks for it; nil if none does.
+    ///   - count: Of the sessions that ended for the same reason.
     func revoke(
-        _ id: String, of user: UserID, in session: String?, recording event: AuditEvent
+        _ id: String, of user: UserID, in session: String?, recording event: AuditEvent?,
+        countedAs count: WritableKeyPath<SessionStatistics, UInt64> = \.revoked
     ) async throws(SignInError) -> SessionRevocation {
-        // Also if the store fails, because the session may have been revoked before the failure.
+        // Also if the store fails, because the session may have been revoked before the failure. For all of the user's
+        // sessions, because this one may also be cached under its token before the last refresh.
         defer { forget(user) }
         let revocation = try await mappingStoreErrors(
             await store.revokeSession(id: id, of: user, in: session, recording: event))
-        if revocation == .revoked { counts.note { $0.revoked += 1 } }
+        if revocation == .revoked { counts.note { $0[keyPath: count] += 1 } }
         return revocation
     }
 

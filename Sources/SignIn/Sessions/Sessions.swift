@@ -80,13 +80,9 @@ package struct Sessions: Sendable {
     /// token was copied, the session must end all the more: a spent refresh token ends it, too.
     /// - Throws: `invalid_token` if the session has ended meanwhile; `temporarily_unavailable`.
     package func signOut(_ holder: SessionAndUser) async throws(SignInError) {
-        // Also if the store fails, because the session may have been revoked before the failure. For all of the user's
-        // sessions, because this one may also be cached under its token before the last refresh.
-        defer { forget(holder.user.id) }
-        let revocation = try await mappingStoreErrors(
-            await store.revokeSession(id: holder.session.id, of: holder.user.id, in: nil, recording: nil))
+        let revocation = try await revoke(
+            holder.session.id, of: holder.user.id, in: nil, recording: nil, countedAs: \.signedOut)
         guard revocation == .revoked else { throw .sessionUnknown }
-        counts.note { $0.signedOut += 1 }
     }
 
     /// Erases the user who holds a session, with identities and all sessions.
