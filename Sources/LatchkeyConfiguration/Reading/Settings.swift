@@ -18,9 +18,9 @@ public struct FeatureDemand: Sendable {
 }
 
 /// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
-/// features, which follow the core's keys of the same group if there are any. Here, in the extensions, and for providers
-/// and clients in their drafts, is the only place of the name, type, default, secrecy and meaning of every key of the
-/// core, besides the quotas of ``RateLimit``.
+/// features, which follow the core's keys of the same group if there are any. Here, in the extensions, and for
+/// providers and clients in their drafts, is the only place of the name, type, default, secrecy and meaning of every
+/// key of the core, besides the quotas of ``RateLimit``.
 public struct Settings: Sendable {
     /// Those of the core alone.
     public static let core = Settings([])
