@@ -42,7 +42,7 @@ enum RequestFieldsTarget {
             return nil
         }
         demand(count == bytes.count + 2, "a field ends where its line ends")
-        return Request(head: head, body: [], client: ConnectedClient(proxy))
+        return Request(head: head, body: [], client: ConnectedClient(proxy, streams: CountLimit(maximum: 1)))
     }
 
     /// A client's text, to which a trusted proxy appends whom it forwards for.
@@ -50,7 +50,7 @@ enum RequestFieldsTarget {
         _ value: [UInt8], _ field: TrustedProxies.Field, name: String, appended: String
     ) {
         guard let range = IPAddressRange("10.0.0.1/32") else { return demand(false, "the range is one") }
-        let proxies = TrustedProxies([range], field: field)
+        let proxies = TrustedProxies(ranges: [range], field: field)
         let own = Array(appended.utf8)
         guard let joined = request([(name, value + Array(", ".utf8) + own)]),
             let separate = request([(name, value), (name, own)])
