@@ -63,7 +63,7 @@ final class StoreScript: Sendable {
         case recentSignIn = "recentSignIn(_:at:)"
         case recentSignIns = "recentSignIns(at:limit:)"
         case refreshToken = "refreshToken(_:at:)"
-        case register = "register(_:)"
+        case register = "register(handle:profile:session:publicID:tokens:claims:refusesVerifiedEmail:at:)"
         case rotate = "rotate(_:)"
         case session = "session(_:at:)"
         case signIn = "signIn(_:)"
