@@ -25,9 +25,7 @@ package struct ByteStream {
     package mutating func becameReady(peerHasEnded: Bool) {
         mayRead = true
         if peerHasEnded { self.peerHasEnded = true }
-        guard let tls else { return }
-        tls.becameReady(peerHasEnded: peerHasEnded)
-        if tls.endIsDue { endWriting() }
+        tls?.becameReady(peerHasEnded: peerHasEnded)
     }
 
     /// The socket may have something that the poller has not reported yet.

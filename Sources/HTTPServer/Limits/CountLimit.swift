@@ -9,17 +9,14 @@ package final class CountLimit: Sendable {
 
     package var count: Int { inProgress.load(ordering: .relaxed) }
 
-    /// One of what is in progress, until this object is released.
-    package final class Place: Sendable {
-        private let limit: CountLimit
-
-        /// Nil at the maximum.
-        package init?(in limit: CountLimit) {
-            self.limit = limit
-            // The end of this object takes it back, also after a failure.
-            guard limit.inProgress.add(1, ordering: .relaxed).newValue <= limit.maximum else { return nil }
+    /// Counts one; false at the maximum.
+    package func enter() -> Bool {
+        guard inProgress.add(1, ordering: .relaxed).newValue <= maximum else {
+            leave()
+            return false
         }
-
-        deinit { limit.inProgress.subtract(1, ordering: .relaxed) }
+        return true
     }
+
+    package func leave() { inProgress.subtract(1, ordering: .relaxed) }
 }

@@ -152,7 +152,7 @@ struct HeldBytesTests {
         driver.inputEnded()
         #expect(driver.outcome.refusal == .incomplete && driver.machine.heldBytes == 0)
         var closed = begun(start)
-        _ = closed.machine.end(inSystem: 0, at: MachineDriver.start)
+        closed.machine.closed()
         #expect(closed.machine.heldBytes == 0)
     }
 }

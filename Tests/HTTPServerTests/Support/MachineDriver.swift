@@ -1,7 +1,6 @@
 import EventLoops
+import HTTPServer
 import HTTPTypes
-
-@testable import HTTPServer
 
 /// Passes bytes to a ``ConnectionMachine`` like a connection whose handler responds at once.
 struct MachineDriver {
@@ -57,11 +56,10 @@ struct MachineDriver {
                     Handled(
                         method: head.method.rawValue, path: head.path, query: head.rawQuery, body: body, closes: closes)
                 )
-                action = machine.respond(to: head, at: now)
+                action = machine.respond(isLast: closes, at: now)
             case .refuse(let error):
                 outcome.refusal = outcome.refusal ?? error
-                action = machine.respond(to: nil, at: now)
-            case .endWriting: return
+                action = machine.respond(isLast: true, at: now)
             case .close:
                 outcome.isClosed = true
                 return
@@ -88,9 +86,9 @@ struct MachineDriver {
 
 extension ConnectionMachine {
     /// A short response whose bytes the socket takes at once.
-    mutating func respond(to head: RequestHead?, at now: MonotonicTime) -> Action {
-        _ = respond(Response(status: .ok), to: head, date: [], at: now)
-        _ = send { bytes, _ in bytes.count }
+    mutating func respond(isLast: Bool, at now: MonotonicTime) -> Action {
+        _ = respond(contentBytes: 0, isLast: isLast, at: now)
+        outputWasSent()
         return nextAction(at: now)
     }
 }
