@@ -65,8 +65,7 @@ extension SQLStore {
         try await writes.submit { db in
             let presented = rotation.presented
             let old = try db.first(
-                db.locking("SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?"),
-                presented.token
+                "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?", presented.token
             ) { row in
                 (serial: row.number(0), token: try row.hash(1), expiresAt: row.time(2), rotations: row.number(3))
             }
