@@ -47,7 +47,7 @@ package struct RequestWriter: Sendable {
     /// Appends a whole request. Its fields must be legal.
     package func append(_ request: OutboundRequest, to recipient: Recipient, _ bytes: inout [UInt8]) {
         let hasBody = request.method == .post
-        bytes.reserveCapacity(bytes.count + 512 + (hasBody ? request.body.count : 0))
+        bytes.reserveCapacity(bytes.count + mostBytes(of: request))
         bytes += hasBody ? "POST " : "GET "
         Self.appendTarget(of: request.url, to: recipient, &bytes)
         bytes += " HTTP/1.1\r\nHost: "
@@ -77,8 +77,20 @@ package struct RequestWriter: Sendable {
         bytes += request.body
     }
 
+    /// No request takes more bytes. An array that grows would leave a copy of codes and client secrets in memory.
+    package func mostBytes(of request: OutboundRequest) -> Int {
+        let fields = request.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        return Self.fixedBytes + 2 * request.url.text.utf8.count + userAgent.count + proxyAuthorization.count + fields
+            + request.body.count
+    }
+
+    /// More than the request line without its target, and the fields of the framing and the codings.
+    private static let fixedBytes = 192
+
     /// Appends a request for a tunnel to the URL's host and port (RFC 9110 section 9.3.6).
     package func appendConnect(to url: EndpointURL, _ bytes: inout [UInt8]) {
+        let mostBytes = Self.fixedBytes + 2 * url.authorityWithPort.utf8.count
+        bytes.reserveCapacity(bytes.count + mostBytes + userAgent.count + proxyAuthorization.count)
         bytes += "CONNECT \(url.authorityWithPort) HTTP/1.1\r\nHost: \(url.authorityWithPort)\r\n".utf8
         bytes += userAgent
         bytes += proxyAuthorization

@@ -49,6 +49,28 @@ struct RequestWriterTests {
         #expect(try lines(request).suffix(3) == ["Accept-Encoding: gzip", "", ""])
     }
 
+    @Test(
+        "The array of a request does not grow while it is written: that would leave its secrets in memory",
+        arguments: [
+            (url: "https://example.com/" + String(repeating: "a", count: 900), field: 0, body: 0),
+            (url: "https://example.com?code", field: 5000, body: 0), (url: "http://127.0.0.1", field: 0, body: 7000),
+            (url: "https://[::1]:8443/", field: 3000, body: 3000),
+        ])
+    func place(url: String, field: Int, body: Int) throws {
+        let request = OutboundRequest(
+            method: .post, url: try endpoint(url),
+            headers: [("Authorization", String(repeating: "s", count: field)), ("DPoP", "x")],
+            body: [UInt8](repeating: 0x62, count: body), timeout: .zero, maximumBodyBytes: 0)
+        for recipient in [RequestWriter.Recipient.server, .proxy] {
+            let most = writer.mostBytes(of: request)
+            var bytes: [UInt8] = []
+            writer.append(request, to: recipient, &bytes)
+            #expect(bytes.count <= most)
+            // One that grows has room for twice as many.
+            #expect(bytes.capacity < most + most / 2)
+        }
+    }
+
     @Test("A proxy gets the whole URL and its credentials, a server neither")
     func proxy() throws {
         let request = OutboundRequest(
