@@ -70,6 +70,7 @@ static int set_client_rules(SSL_CTX *ssl) {
 static copenssl_context *begin(const SSL_METHOD *method, int (*set_rules)(SSL_CTX *)) {
     copenssl_context *context = calloc(1, sizeof *context);
     if (context == NULL) return NULL;
+    pthread_mutex_init(&context->reading, NULL);
     ERR_clear_error();
     context->ssl = SSL_CTX_new(method);
     if (context->ssl != NULL && set_rules(context->ssl)) {
@@ -117,7 +118,7 @@ copenssl_context *copenssl_client_context_make(const char *authorities, const ch
                                                const char *bundle, copenssl_fault *fault, const char **reason) {
     copenssl_context *context = begin(TLS_client_method(), set_client_rules);
     if (context == NULL) return end(NULL, COPENSSL_NO_MEMORY, fault, reason);
-    if (authorities == NULL) copenssl_trust_places(context->ssl, directory, bundle);
+    if (authorities == NULL) copenssl_trust_places(context, directory, bundle);
     int are_readable = (authorities == NULL || SSL_CTX_load_verify_file(context->ssl, authorities) == 1) &&
                        (more == NULL || SSL_CTX_load_verify_file(context->ssl, more) == 1);
     return end(context, are_readable ? COPENSSL_SOUND : COPENSSL_AUTHORITIES_UNREADABLE, fault, reason);
@@ -129,6 +130,7 @@ copenssl_context *copenssl_presenting_context_make(copenssl_context *base, const
     copenssl_context *context = begin(TLS_client_method(), set_client_rules);
     if (context == NULL) return end(NULL, COPENSSL_NO_MEMORY, fault, reason);
     if (base != NULL) SSL_CTX_set1_cert_store(context->ssl, SSL_CTX_get_cert_store(base->ssl));
+    if (base != NULL && base->places != NULL) copenssl_read_later(context, base->places);
     // Only what the file has is sent. OpenSSL would look for missing intermediates among the trusted authorities.
     SSL_CTX_set_mode(context->ssl, SSL_MODE_NO_AUTO_CHAIN);
     return end(context, present(context, chain, chain_count, key, key_count), fault, reason);
@@ -137,6 +139,8 @@ copenssl_context *copenssl_presenting_context_make(copenssl_context *base, const
 void copenssl_context_free(copenssl_context *context) {
     if (context == NULL) return;
     SSL_CTX_free(context->ssl);
+    pthread_mutex_destroy(&context->reading);
+    free(context->bundle);
     free(context);
 }
 

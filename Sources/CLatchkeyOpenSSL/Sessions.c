@@ -13,24 +13,6 @@
 #define MSG_NOSIGNAL 0
 #endif
 
-struct copenssl_session {
-    SSL *ssl;
-    const char *reason;
-    int descriptor;
-    // Whether the last read was short: the socket is empty.
-    unsigned char is_drained;
-    unsigned char ends;
-    unsigned char has_ended;
-    unsigned char is_established;
-    // After a failure nothing may be sent, not even close_notify (SSL_shutdown(3)).
-    unsigned char is_broken;
-    // A write to the socket has failed. What the peer sent before can still be read.
-    unsigned char cannot_send;
-    unsigned char saw_plain_http;
-    // Handshake messages since the end of the handshake, or since the last data.
-    unsigned int messages_in_a_row;
-};
-
 // The socket's BIO. OpenSSL's own would raise SIGPIPE, and would read the empty socket once more after each record.
 
 static int socket_read(BIO *bio, char *buffer, int room) {
@@ -136,6 +118,7 @@ static copenssl_session *make_session(copenssl_context *context, int descriptor)
         return NULL;
     }
     BIO_set_data(bio, session);
+    SSL_set_app_data(session->ssl, session);
     SSL_set_bio(session->ssl, bio, bio);
     SSL_set_msg_callback(session->ssl, count_message);
     SSL_set_msg_callback_arg(session->ssl, session);
@@ -195,6 +178,7 @@ static copenssl_outcome outcome(copenssl_session *session, int result) {
     case SSL_ERROR_WANT_READ: return COPENSSL_AGAIN;
     case SSL_ERROR_WANT_WRITE: return session->cannot_send ? COPENSSL_FAILED : COPENSSL_AGAIN;
     case SSL_ERROR_ZERO_RETURN: return COPENSSL_ENDED;
+    case SSL_ERROR_WANT_RETRY_VERIFY: return COPENSSL_NEEDS_AUTHORITIES;
     default: break;
     }
     unsigned long error = ERR_peek_error();

@@ -8,10 +8,15 @@ package import Primitives
 package final class TLSContext: @unchecked Sendable {
     /// What the functions of OpenSSL take.
     package let pointer: OpaquePointer
+    /// The context whose authorities this one trusts.
+    private let other: TLSContext?
 
-    /// - Parameter make: Calls a function of `CLatchkeyOpenSSL` that makes a context, freed with this object, or says
-    ///   what is wrong.
+    /// - Parameters:
+    ///   - other: A context that must live as long as this one; nil for none.
+    ///   - make: Calls a function of `CLatchkeyOpenSSL` that makes a context, freed with this object, or says what is
+    ///     wrong.
     package init(
+        keeping other: TLSContext? = nil,
         _ make: (_ fault: inout copenssl_fault, _ reason: inout UnsafePointer<CChar>?) -> OpaquePointer?
     ) throws(TLSError) {
         var fault = COPENSSL_SOUND
@@ -20,7 +25,11 @@ package final class TLSContext: @unchecked Sendable {
             throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
         }
         pointer = made
+        self.other = other
     }
+
+    /// Reads the authorities that a handshake lacks. It blocks.
+    package func readAuthorities() { copenssl_read_authorities(pointer) }
 
     deinit { copenssl_context_free(pointer) }
 }
@@ -35,7 +44,7 @@ extension TLSContext {
         presenting certificateChain: [UInt8], privateKey: Secret, trustingAs other: TLSContext?
     ) throws(TLSError) {
         let key = Array(privateKey.exposed.utf8)
-        try self.init { fault, reason in
+        try self.init(keeping: other) { fault, reason in
             copenssl_presenting_context_make(
                 other?.pointer, certificateChain, certificateChain.count, key, key.count, &fault, &reason)
         }

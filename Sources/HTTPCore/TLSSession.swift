@@ -8,10 +8,13 @@ package final class TLSSession {
         case done
         /// Waits for the socket.
         case waiting
+        /// Of a client: waits for ``TLSContext/readAuthorities()`` of the session's context.
+        case needsAuthorities
         /// With OpenSSL's reason.
         case failed(String)
     }
 
+    package let context: TLSContext
     private let pointer: OpaquePointer
     /// Whether close_notify is still to be sent because the socket took nothing.
     package private(set) var endIsDue = false
@@ -20,6 +23,7 @@ package final class TLSSession {
     package init?(serving context: TLSContext, descriptor: Int32) {
         guard let made = copenssl_session_make(context.pointer, descriptor) else { return nil }
         pointer = made
+        self.context = context
     }
 
     /// Begins a client's session on a connected non-blocking socket, which the caller keeps. Nil if there is no memory.
@@ -30,6 +34,7 @@ package final class TLSSession {
             return nil
         }
         pointer = made
+        self.context = context
     }
 
     deinit { copenssl_session_free(pointer) }
@@ -43,6 +48,7 @@ package final class TLSSession {
         switch copenssl_handshake(pointer) {
         case COPENSSL_DONE: .done
         case COPENSSL_AGAIN: .waiting
+        case COPENSSL_NEEDS_AUTHORITIES: .needsAuthorities
         default: .failed(copenssl_reason(pointer).map { String(cString: $0) } ?? "the connection ended")
         }
     }

@@ -35,6 +35,8 @@ typedef enum copenssl_outcome {
     /// The peer has ended its side.
     COPENSSL_ENDED,
     COPENSSL_FAILED,
+    /// Of a client's handshake: call `copenssl_read_authorities`, then go on.
+    COPENSSL_NEEDS_AUTHORITIES,
 } copenssl_outcome;
 
 /// The context of sessions; for any thread.
@@ -55,7 +57,7 @@ void copenssl_context_free(copenssl_context *context);
 int64_t copenssl_context_not_before(const copenssl_context *context);
 int64_t copenssl_context_not_after(const copenssl_context *context);
 
-/// Begins a session on a non-blocking socket, which the caller keeps. Null without memory.
+/// Begins a session on a non-blocking socket, which the caller keeps, as it keeps the context. Null without memory.
 copenssl_session *copenssl_session_make(copenssl_context *context, int descriptor);
 void copenssl_session_free(copenssl_session *session);
 
@@ -68,12 +70,15 @@ copenssl_context *copenssl_client_context_make(const char *authorities, const ch
                                                const char *bundle, copenssl_fault *fault, const char **reason);
 
 /// Makes a context for clients that present a certificate (RFC 8705). It trusts what another one for clients trusts.
-/// - base: That context; null if the new one is not for connections.
+/// - base: That context, which must live as long; null if the new one is not for connections.
 /// - chain, key: PEM. The client's certificate first, then its intermediates; the key without a passphrase.
 /// Returns null and the fault on failure; `reason` is then OpenSSL's text, or null.
 copenssl_context *copenssl_presenting_context_make(copenssl_context *base, const uint8_t *chain, size_t chain_count,
                                                    const uint8_t *key, size_t key_count, copenssl_fault *fault,
                                                    const char **reason);
+
+/// Reads the authorities that a handshake lacks. It blocks; for any thread.
+void copenssl_read_authorities(copenssl_context *context);
 
 /// Gets the subject of the context's own certificate (RFC 2253), NUL-terminated. Returns 0 if there is none.
 int copenssl_context_subject(const copenssl_context *context, char *subject, size_t room);

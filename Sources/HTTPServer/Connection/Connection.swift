@@ -158,7 +158,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     private func continueHandshake() {
         guard let session = socket.tls else { return }
         switch session.handshake() {
-        case .waiting: return
+        // A server waits for no authorities.
+        case .waiting, .needsAuthorities: return
         case .done:
             if let certificate = session.clientCertificate() {
                 client = ConnectedClient(

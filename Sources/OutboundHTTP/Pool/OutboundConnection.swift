@@ -7,7 +7,7 @@ import Primitives
 ///
 /// Sendable without the compiler's check: used on its pool's loop only.
 final class OutboundConnection: LoopMember, @unchecked Sendable {
-    private enum Stage { case connecting, tunnelling, handshaking, idle, exchanging, closed }
+    private enum Stage { case connecting, tunnelling, handshaking, awaitingAuthorities, idle, exchanging, closed }
 
     let host: HostKey
     private let pool: ConnectionPool
@@ -78,10 +78,24 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         guard let tls = socket.tls else { return }
         switch tls.handshake() {
         case .waiting: return
+        case .needsAuthorities: readAuthorities(of: tls.context)
         case .failed(let reason): fail { $0.error(.tls, "TLS handshake: " + (tls.certificateFault ?? reason)) }
         case .done:
             if pool.shared.configuration.inspectsCertificates { certificateExpiry = tls.serverCertificateExpiry }
             established()
+        }
+    }
+
+    /// Reads them on a worker, then goes on.
+    private func readAuthorities(of context: TLSContext) {
+        stage = .awaitingAuthorities
+        Worker.start("authorities") {
+            context.readAuthorities()
+            self.pool.loop.execute {
+                guard self.stage == .awaitingAuthorities else { return }
+                self.stage = .handshaking
+                self.continueHandshake()
+            }
         }
     }
 
@@ -194,7 +208,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
             read()
         case .handshaking: continueHandshake()
         case .idle: if !isReusable() { close() }
-        case .closed: break
+        case .awaitingAuthorities, .closed: break
         }
     }
 
@@ -209,7 +223,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
             if !hasBegun, keptAt != nil { pool.shared.limits.noteStale(of: host, at: now) }
             fail { $0.timeoutError(hasBegun ? "before the response was complete" : "without an answer") }
         case .tunnelling: fail { $0.connectTimeoutError("before the proxy made a tunnel", at: now) }
-        case .handshaking: fail { $0.connectTimeoutError("in the TLS handshake", at: now) }
+        case .handshaking, .awaitingAuthorities: fail { $0.connectTimeoutError("in the TLS handshake", at: now) }
         }
     }
 

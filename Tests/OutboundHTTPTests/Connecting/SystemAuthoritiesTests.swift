@@ -99,6 +99,37 @@ struct SystemAuthoritiesTests {
         }
     }
 
+    @Test("While a bundle is read, the loop serves other exchanges")
+    func blocked() async throws {
+        let certificates = try await IssuedCertificates.make([.server, .selfSigned])
+        let (peer, own, other) = try await Self.peer(certificates)
+        defer { peer.stop() }
+        let name = try await Self.hash(certificates.certificate(.selfSigned))
+        let places = try TemporaryDirectory(files: ["certs/\(name).0": other])
+        // Reading a pipe waits until somebody writes.
+        let bundle = places.file("bundle.pem")
+        try #require(mkfifo(bundle, 0o600) == 0)
+        try await withPeer { connection in
+            connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        } _: { plain in
+            try await withClient {
+                $0.systemAuthorities = .init(directory: places.file("certs"), bundle: bundle)
+            } _: { client in
+                async let first = client.send(.post(peer.url()))
+                // Opening the pipe for writing waits until it is opened for reading.
+                let pipe = await withCheckedContinuation { opened in
+                    Thread.detachNewThread { opened.resume(returning: open(bundle, O_WRONLY)) }
+                }
+                #expect(try await client.send(.get(plain.url())).status == 200)
+                let file = FileHandle(fileDescriptor: pipe, closeOnDealloc: true)
+                try file.write(contentsOf: Data(own.utf8))
+                try file.close()
+                #expect(try await first.status == 200)
+            }
+        }
+    }
+
     /// A peer, its authority's certificate, and that of another authority.
     private static func peer(
         _ certificates: IssuedCertificates
