@@ -32,7 +32,7 @@ public enum UTCTime {
 
     /// The date of a day in the proleptic Gregorian calendar. Years are counted from March, so that the leap day is the
     /// last day of its year, in eras of 400 years (146,097 days).
-    static func date(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    private static func date(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = daysSinceEpoch + 719_468  // Days since 0000-03-01.
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -75,15 +75,14 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 }
 
 extension UTCTime {
-    /// The form of a time. A lower-case letter stands for a digit or letter of a part of the date, any other character
-    /// for itself.
-    public enum Form: String, Sendable, CaseIterable {
+    /// The form of a time.
+    public enum Form: Sendable {
         /// RFC 3339, in UTC and without fractions.
-        case rfc3339 = "yyyy-nn-ddThh:ii:ssZ"
+        case rfc3339
         /// A day of RFC 3339: the time when it begins.
-        case day = "yyyy-nn-dd"
+        case day
         /// The IMF-fixdate of HTTP (RFC 9110 section 5.6.7).
-        case http = "www, dd bbb yyyy hh:ii:ss GMT"
+        case http
     }
 
     /// The time of a text such as `2026-11-21T01:02:03Z`, or the beginning of a day such as `2026-11-21`. Nil for any
@@ -92,57 +91,42 @@ extension UTCTime {
         moment(text, in: .rfc3339) ?? moment(text, in: .day)
     }
 
-    /// The time of a text in a form. Nil if the text has another form, or the day or time does not exist.
+    /// The time of a text in a form. Nil if the text has another form, or the day or time does not exist: then the time
+    /// that its numbers make is written in another way.
     public static func moment(_ text: String, in form: Form) -> Timestamp? {
-        guard text.utf8.count == form.rawValue.utf8.count else { return nil }
-        var fields = Fields()
-        for (sign, byte) in zip(form.rawValue.utf8, text.utf8) {
-            guard fields.take(byte, for: sign) else { return nil }
-        }
-        return fields.moment
+        // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds has
+        // none: it is the first of the next day.
+        let isLeapSecond = text.contains("23:59:60")
+        let text = isLeapSecond ? text.replacing("23:59:60", with: "23:59:59") : text
+        guard let moment = momentOfNumbers(in: text, form) else { return nil }
+        let isWritten =
+            switch form {
+            case .rfc3339: Self.text(moment).hasSameBytes(as: text)
+            case .day: String(Self.text(moment).prefix(10)).hasSameBytes(as: text)
+            // The day of the week follows from the date.
+            case .http:
+                text.utf8.prefix(3).allSatisfy(\.isASCIILetter)
+                    && httpText(Int(moment.secondsSinceEpoch)).utf8.dropFirst(3).elementsEqual(text.utf8.dropFirst(3))
+            }
+        return isWritten ? moment.advanced(bySeconds: isLeapSecond ? 1 : 0) : nil
     }
 
-    /// The numbers of a date and time that were read.
-    private struct Fields {
-        /// By the letters of the form.
-        private var numbers: [UInt8: Int64] = [:]
-        private var monthName: [UInt8] = []
-
-        mutating func take(_ byte: UInt8, for sign: UInt8) -> Bool {
-            switch sign {
-            case UInt8(ascii: "b"): monthName.append(byte)
-            // The day of the week follows from the date.
-            case UInt8(ascii: "w"): return byte.isASCIILetter
-            case UInt8(ascii: "a")...UInt8(ascii: "z"):
-                guard byte.isASCIIDigit else { return false }
-                numbers[sign] = number(sign) * 10 + Int64(byte - UInt8(ascii: "0"))
-            default: return byte == sign
+    private static func momentOfNumbers(in text: String, _ form: Form) -> Timestamp? {
+        guard text.utf8.count <= 29 else { return nil }
+        var numbers = text.utf8.split { !$0.isASCIIDigit }.compactMap { Int64(Substring($0)) }
+        switch form {
+        case .rfc3339: break
+        case .day: numbers += [0, 0, 0]
+        case .http:
+            guard let month = monthNames.firstIndex(where: { text.contains(" \($0) ") }), numbers.count == 5 else {
+                return nil
             }
-            return true
+            numbers = [numbers[1], Int64(month) + 1, numbers[0]] + numbers[2...]
         }
-
-        private func number(_ sign: UInt8) -> Int64 { numbers[sign] ?? 0 }
-
-        var moment: Timestamp? {
-            let (year, day) = (number(UInt8(ascii: "y")), number(UInt8(ascii: "d")))
-            let (hour, minute) = (number(UInt8(ascii: "h")), number(UInt8(ascii: "i")))
-            let second = number(UInt8(ascii: "s"))
-            // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds
-            // has none: it is the first of the next day.
-            guard let month = monthNumber, (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
-                second < 60 || (second == 60 && hour == 23 && minute == 59)
-            else { return nil }
-            let days = UTCTime.daysSinceEpoch(year: year, month: month, day: day)
-            // A day that the month does not have becomes one of the next month.
-            guard UTCTime.date(daysSinceEpoch: days) == (year, month, day) else { return nil }
-            return Timestamp(secondsSinceEpoch: days * 86_400 + hour * 3600 + minute * 60 + second)
-        }
-
-        private var monthNumber: Int64? {
-            guard !monthName.isEmpty else { return number(UInt8(ascii: "n")) }
-            let name = String(decoding: monthName, as: UTF8.self)
-            return UTCTime.monthNames.firstIndex(of: name).map { Int64($0) + 1 }
-        }
+        guard numbers.count == 6, numbers.allSatisfy({ $0 <= 9999 }) else { return nil }
+        let days = daysSinceEpoch(year: numbers[0], month: numbers[1], day: numbers[2])
+        return Timestamp(
+            secondsSinceEpoch: days * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5])
     }
 
     /// The inverse of ``date(daysSinceEpoch:)``, for years from 0 on.
