@@ -5,9 +5,7 @@ package enum HostName {
     package static func normalized(_ text: Substring) -> String? {
         guard (1...253).contains(text.utf8.count) else { return nil }
         for label in text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
-            guard (1...63).contains(label.count), label.allSatisfy(isLabelByte),
-                label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-")
-            else { return nil }
+            guard isLabel(label) else { return nil }
         }
         let lower = text.lowercased()
         // Many resolvers read a name that ends in a number as an address, in many notations. Only dotted decimal is
@@ -58,7 +56,14 @@ package enum HostName {
         return label.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
     }
 
-    private static func isLabelByte(_ byte: UInt8) -> Bool {
+    /// Whether bytes are 1 to 63 letters, digits and inner hyphens (RFC 5890 section 2.3.1), or others that are allowed.
+    package static func isLabel(_ bytes: Substring.UTF8View, or isAllowed: (UInt8) -> Bool = { _ in false }) -> Bool {
+        (1...63).contains(bytes.count) && bytes.allSatisfy { isLabelByte($0) || isAllowed($0) }
+            && bytes.first != UInt8(ascii: "-") && bytes.last != UInt8(ascii: "-")
+    }
+
+    /// Whether a byte is a letter, a digit or a hyphen of ASCII.
+    package static func isLabelByte(_ byte: UInt8) -> Bool {
         byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-")
     }
 }

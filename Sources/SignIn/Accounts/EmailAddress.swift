@@ -26,17 +26,10 @@ package struct EmailAddress: Sendable, Hashable {
             }
     }
 
+    /// Non-ASCII letters may belong to an internationalised name (RFC 6531).
     private static func isDomain(_ text: Substring) -> Bool {
         let labels = text.split(ascii: ".", omittingEmptySubsequences: false)
-        return labels.count >= 2 && labels.allSatisfy { isLabel($0.utf8) }
-    }
-
-    /// Letters and digits, with hyphens between them. Non-ASCII letters may belong to an internationalised name (RFC
-    /// 6531).
-    private static func isLabel(_ label: Substring.UTF8View) -> Bool {
-        let hyphen = UInt8(ascii: "-")
-        guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }
-        return label.allSatisfy { $0.isASCIILetterOrDigit || $0 == hyphen || $0 >= 0x80 }
+        return labels.count >= 2 && labels.allSatisfy { HostName.isLabel($0.utf8) { $0 >= 0x80 } }
     }
 
     /// Whether IDNA (RFC 5895, UTS #46) keeps a scalar of a lower-case name as it is, including the sharp s and the
@@ -84,35 +77,23 @@ package enum DomainName {
     private static func label(_ text: Substring) -> String? {
         guard isASCII(text) else { return aLabel(text) }
         let label = text.lowercased()
-        return label.hasPrefix("xn--") ? aLabel(text) : isLDH(label) ? label : nil
+        return label.hasPrefix("xn--") ? aLabel(text) : HostName.isLabel(label[...].utf8) ? label : nil
     }
 
     private static func isASCII(_ text: some StringProtocol) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
-
-    private static func isLDH(_ label: String) -> Bool {
-        let hyphen = UInt8(ascii: "-")
-        guard (1...63).contains(label.utf8.count), label.utf8.first != hyphen, label.utf8.last != hyphen else {
-            return false
-        }
-        return label.utf8.allSatisfy(isLDH)
-    }
-
-    /// Whether a byte is a letter, a digit or a hyphen of ASCII.
-    private static func isLDH(_ byte: UInt8) -> Bool {
-        byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-")
-    }
 
     /// Normalizes a U-label or an A-label (UTS #46). The sharp s and the final sigma are separate letters. The
     /// rules of host names, of scripts from right to left (RFC 5893) and of joiners (RFC 5892 appendix A) hold.
     private static func aLabel(_ text: Substring) -> String? {
         // libidn2 drops some ASCII characters that host names cannot have.
-        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x80 || isLDH($0) }) else { return nil }
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x80 || HostName.isLabelByte($0) })
+        else { return nil }
         let flags = IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue | IDN2_USE_STD3_ASCII_RULES.rawValue
         var result: UnsafeMutablePointer<UInt8>?
         let status = idn2_lookup_u8(Array(text.utf8) + [0], &result, CInt(flags))
         guard status == IDN2_OK.rawValue, let result else { return nil }
         defer { idn2_free(result) }
         let label = String(cString: result).lowercased()
-        return isLDH(label) ? label : nil
+        return HostName.isLabel(label[...].utf8) ? label : nil
     }
 }
