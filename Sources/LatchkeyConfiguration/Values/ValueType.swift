@@ -101,7 +101,7 @@ enum ListText {
         case .list(let items): return items
         case .text(let text):
             let parts = text.utf8.split(omittingEmptySubsequences: false) { isSeparator($0, in: node) }
-            let items = parts.map { trimmed(Substring($0)) }
+            let items = parts.map { String(Substring($0.trimmed(of: " \t\r".utf8.contains))) }
             guard !items.contains("") else {
                 context.refuse(node.origin, "has an empty item", "remove the extra comma or line")
                 return nil
@@ -142,13 +142,5 @@ enum ListText {
 
     private static func isSeparator(_ byte: UInt8, in node: ConfigurationNode) -> Bool {
         byte == UInt8(ascii: ",") || (node.isFromSecretFile && byte == UInt8(ascii: "\n"))
-    }
-
-    /// Without spaces, tabs and carriage returns at both ends.
-    static func trimmed(_ text: Substring) -> String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" }
-        guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return String(text[first...last])
     }
 }

@@ -27,8 +27,10 @@ extension UInt8 {
 
 extension Substring.UTF8View {
     /// The text without blanks and tabs at its ends.
-    package var trimmed: Substring.UTF8View {
-        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    package var trimmed: Substring.UTF8View { trimmed(of: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) }
+
+    /// The text without some bytes at its ends.
+    package func trimmed(of isBlank: (UInt8) -> Bool) -> Substring.UTF8View {
         var text = drop(while: isBlank)
         while let last = text.last, isBlank(last) { text.removeLast() }
         return text

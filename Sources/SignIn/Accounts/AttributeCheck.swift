@@ -39,7 +39,8 @@ package struct AttributeCheck {
 
     /// Any text, at most `limit` bytes, without control characters.
     private mutating func text(_ text: String?, _ attribute: UserAttribute, limit: Int = 255) -> String? {
-        guard let text = text.map(Self.trimmed), !text.isEmpty else { return nil }
+        let text = text.map { String(Substring($0[...].utf8.trimmed(of: { $0 == UInt8(ascii: " ") }))) }
+        guard let text, !text.isEmpty else { return nil }
         guard text.utf8.count <= limit else { return refuse(attribute, "is longer than \(limit) bytes") }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             return refuse(attribute, "has control characters")
@@ -71,13 +72,6 @@ package struct AttributeCheck {
             byte.isASCIILetterOrDigit || " -".utf8.contains(byte)
         }
         return isCode ? text : refuse(.postalCode, "is not a postal code")
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        guard text.first == " " || text.last == " " else { return text }
-        var rest = text.drop { $0 == " " }
-        while rest.last == " " { rest.removeLast() }
-        return String(rest)
     }
 }
 
