@@ -1,4 +1,5 @@
 import Glibc
+import LatchkeyConfiguration
 
 /// What a command tells its user, and is given by them.
 package enum Console {
@@ -22,22 +23,8 @@ package enum Console {
         }
     }
 
-    /// The bytes of standard input, at most `limit`; nil if it cannot be read.
-    package static func readInput(limit: Int) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        while bytes.count < limit {
-            let room = min(65_536, limit - bytes.count)
-            var count = -1
-            let chunk = [UInt8](unsafeUninitializedCapacity: room) { buffer, initialized in
-                repeat { count = read(STDIN_FILENO, buffer.baseAddress, room) } while count < 0 && errno == EINTR
-                initialized = max(0, count)
-            }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            bytes += chunk
-        }
-        return bytes
-    }
+    /// The bytes of standard input; nil if it cannot be read, or has more than `limit`.
+    package static func readInput(limit: Int) -> [UInt8]? { try? FileReader.standardInput(limit: limit) }
 }
 
 extension String {

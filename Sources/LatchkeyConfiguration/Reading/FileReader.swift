@@ -65,6 +65,11 @@ public struct FileReader: Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
     }
 
+    /// The bytes of standard input.
+    package static func standardInput(limit: Int) throws(ReadError) -> [UInt8] {
+        try readAll(STDIN_FILENO, limit: limit)
+    }
+
     private static func readAll(_ descriptor: CInt, limit: Int) throws(ReadError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
