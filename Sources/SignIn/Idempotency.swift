@@ -238,23 +238,17 @@ final class IdempotencyTable: Sendable {
     /// Resumed with nil to begin again.
     private typealias Waiter = CheckedContinuation<Turn?, Never>
 
-    /// A value, how many outcomes and sign-outs preceded it, and how often it was repeated.
-    private struct Entry<Value: Sendable>: Sendable {
-        let value: Value
+    /// A result, how many outcomes and sign-outs preceded it, and how often it was repeated.
+    private struct Entry: Sendable {
+        let result: Result
         var repeats: UInt8 = 0
         let count: UInt64
-
-        /// - Throws: `invalid_grant` after too many repeats.
-        mutating func countRepeat() throws(SignInError) {
-            guard repeats < IdempotencyTable.maximumRepeats else { throw .sentTooOften }
-            repeats += 1
-        }
     }
 
     private struct State {
         /// Apart from the other results, because there are many and they are small.
-        var sessions: BoundedCache<IdempotencyKey, Entry<GivenSession>>
-        var others: BoundedCache<IdempotencyKey, Entry<Result>>
+        var sessions: BoundedCache<IdempotencyKey, Entry>
+        var others: BoundedCache<IdempotencyKey, Entry>
         var noncesTaken: BoundedCache<IdempotencyKey, Timestamp>
         /// The count at the latest end of one of the user's sessions.
         var signOuts: BoundedCache<UserID, UInt64>
@@ -263,23 +257,18 @@ final class IdempotencyTable: Sendable {
 
         mutating func turn(for key: IdempotencyKey, at now: Timestamp) -> Turn? {
             if inFlight[key] != nil { return nil }
-            if let entry = sessions.value(for: key, at: now) {
-                let isOver = signOuts[entry.value.user].map { $0 > entry.count } ?? false
+            if let entry = sessions.value(for: key, at: now) ?? others.value(for: key, at: now) {
+                let isOver = entry.result.session.flatMap { signOuts[$0.user] }.map { $0 > entry.count } ?? false
                 return .done(isOver ? .failure(.signedOutSince) : repeating(entry, for: key, at: now))
             }
-            if let entry = others.value(for: key, at: now) { return .done(repeating(entry, for: key, at: now)) }
             inFlight[key] = []
             return .lead(nonceTakenAt: noncesTaken.value(for: key, at: now))
         }
 
         mutating func keep(_ result: Result, for key: IdempotencyKey, at now: Timestamp) {
             count += 1
-            if case .success(.signedIn(let session)) = result {
-                sessions.put(Entry(value: session, count: count), for: key, at: now)
-            } else {
-                let repeats = others.value(for: key, at: now)?.repeats ?? 0
-                others.put(Entry(value: result, repeats: repeats, count: count), for: key, at: now)
-            }
+            let repeats = result.session == nil ? others.value(for: key, at: now)?.repeats ?? 0 : 0
+            put(Entry(result: result, repeats: repeats, count: count), for: key, at: now)
         }
 
         mutating func keep(
@@ -287,28 +276,26 @@ final class IdempotencyTable: Sendable {
         ) -> Result {
             if let entry = sessions.value(for: key, at: now) { return repeating(entry, for: key, at: now) }
             count += 1
-            sessions.put(Entry(value: session, repeats: 1, count: count), for: key, at: since)
-            return .success(.signedIn(session))
+            let result = Result.success(.signedIn(session))
+            put(Entry(result: result, repeats: 1, count: count), for: key, at: since)
+            return result
         }
 
-        private mutating func repeating(
-            _ entry: Entry<GivenSession>, for key: IdempotencyKey, at now: Timestamp
-        ) -> Result {
-            Result { () throws(SignInError) in
-                var entry = entry
-                try entry.countRepeat()
-                sessions.put(entry, for: key, at: now)
-                return .signedIn(entry.value)
-            }
+        /// The result of an entry, which is repeated once more: `invalid_grant` after too many repeats.
+        private mutating func repeating(_ entry: Entry, for key: IdempotencyKey, at now: Timestamp) -> Result {
+            guard case .success = entry.result else { return entry.result }
+            guard entry.repeats < IdempotencyTable.maximumRepeats else { return .failure(.sentTooOften) }
+            var entry = entry
+            entry.repeats += 1
+            put(entry, for: key, at: now)
+            return entry.result
         }
 
-        private mutating func repeating(_ entry: Entry<Result>, for key: IdempotencyKey, at now: Timestamp) -> Result {
-            Result { () throws(SignInError) in
-                let outcome = try entry.value.get()
-                var entry = entry
-                try entry.countRepeat()
-                others.put(entry, for: key, at: now)
-                return outcome
+        mutating func put(_ entry: Entry, for key: IdempotencyKey, at time: Timestamp) {
+            if entry.result.session == nil {
+                others.put(entry, for: key, at: time)
+            } else {
+                sessions.put(entry, for: key, at: time)
             }
         }
     }
@@ -378,7 +365,8 @@ final class IdempotencyTable: Sendable {
         guard let key = IdempotencyKey(bytes: earlier.key) else { return }
         state.withLock { state in
             state.count += 1
-            state.sessions.put(Entry(value: earlier.session, count: state.count), for: key, at: since)
+            state.put(
+                Entry(result: .success(.signedIn(earlier.session)), count: state.count), for: key, at: since)
         }
     }
 
@@ -429,6 +417,12 @@ extension IdempotencyTable.Result {
         case .success: true
         case .failure(let error): error.codeMayBeSpent
         }
+    }
+
+    /// The session that the sign-in gave; nil if it gave none.
+    fileprivate var session: GivenSession? {
+        guard case .success(.signedIn(let session)) = self else { return nil }
+        return session
     }
 }
 
