@@ -198,7 +198,7 @@ extension Receipt {
     /// Reads a receipt that one of these keys signed; nil for anything else. Does not check its expiry or use.
     init?(_ text: Secret, signedByOneOf keys: [PublicSigningKey]) {
         guard let token = CompactToken(text, maximumBytes: Self.maximumBytes),
-            let key = keys.first(where: { $0.id == token.header?["kid"]?.string })?.verifying,
+            let key = keys.first(where: { $0.id == token.header?["kid"]?.string })?.key,
             let claims = token.claims(ofType: Self.type, signedBy: key)
         else { return nil }
         self.init(claims)

@@ -10,7 +10,7 @@ import Testing
     @Test("A receipt of 8192 bytes is read, and no longer one")
     func size() throws {
         let key = SigningKey()
-        let keys = [PublicSigningKey(id: key.id, point: key.publicPoint)]
+        let keys = [try #require(PublicSigningKey(id: key.id, point: key.publicPoint))]
         let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
         let clientID = try #require(ClientID("client-1"))
         let sizes = try (5_800..<5_870).map { count in

@@ -83,15 +83,3 @@ package struct MetricsEndpoint: Sendable {
     /// For this machine only.
     package init(_ text: @escaping @Sendable () async -> [UInt8]) { self.text = text }
 }
-
-extension PublicSigningKey {
-    fileprivate func writePublicKey(to json: inout JSONObjectWriter) {
-        json.add("kty", "EC")
-        json.add("crv", "P-256")
-        json.add("x", x)
-        json.add("y", y)
-        json.add("use", "sig")
-        json.add("alg", "ES256")
-        json.add("kid", id)
-    }
-}

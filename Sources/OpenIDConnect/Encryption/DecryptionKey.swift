@@ -53,10 +53,7 @@ public struct DecryptionKey: Sendable, Redacted {
 
     /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for encryption.
     package func writePublicKey(to json: inout JSONObjectWriter) {
-        publicJWK.write(to: &json)
-        json.add("use", "enc")
-        json.add("alg", algorithm.rawValue)
-        json.add("kid", keyID)
+        publicJWK.write(to: &json, use: "enc", algorithm: algorithm.rawValue, keyID: keyID)
     }
 
     /// The content of a token; nil if it was not encrypted for this key, or was changed.

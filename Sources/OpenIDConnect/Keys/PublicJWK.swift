@@ -45,6 +45,14 @@ package struct PublicJWK: Sendable {
         for member in members { json.add(member.name, member.value) }
     }
 
+    /// With what the key is for (RFC 7517 section 4), for a set of keys.
+    package func write(to json: inout JSONObjectWriter, use: String, algorithm: String, keyID: String) {
+        write(to: &json)
+        json.add("use", use)
+        json.add("alg", algorithm)
+        json.add("kid", keyID)
+    }
+
     /// A Base64urlUInt has no leading zeros (RFC 7518 section 2).
     private static func significant(_ number: some Sequence<UInt8>) -> [UInt8] { Array(number.drop { $0 == 0 }) }
 }

@@ -130,10 +130,7 @@ public struct ClientKey: Sendable, Redacted {
 
     /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for signatures.
     package func writePublicKey(to json: inout JSONObjectWriter) {
-        publicJWK.write(to: &json)
-        json.add("use", "sig")
-        json.add("alg", algorithm.rawValue)
-        json.add("kid", keyID)
+        publicJWK.write(to: &json, use: "sig", algorithm: algorithm.rawValue, keyID: keyID)
     }
 
     /// A symmetric key for a purpose, derived from the private key. All instances with the same private key have it,

@@ -51,8 +51,8 @@ package final class SigningKeys: Sendable {
     /// - Throws: `temporarily_unavailable`.
     package func published() async throws(SignInError) -> [PublicSigningKey] {
         try await keys().compactMap { key in
-            if let signing = key.signing { return PublicSigningKey(id: signing.id, point: signing.publicPoint) }
-            return protection.encrypts ? nil : PublicSigningKey(id: key.record.id, point: key.record.publicKey)
+            guard key.signing != nil || !protection.encrypts else { return nil }
+            return PublicSigningKey(id: key.record.id, point: key.signing?.publicPoint ?? key.record.publicKey)
         }
     }
 
@@ -184,26 +184,24 @@ private struct StoredKey: Sendable {
     }
 }
 
-/// The public key of a receipt's signature: a P-256 point, for ES256.
-package struct PublicSigningKey: Sendable, Hashable {
+/// The public key of a receipt's signature, for ES256.
+package struct PublicSigningKey: Sendable {
     /// The thumbprint of RFC 7638, so that two keys never share it by chance.
     package let id: String
-    /// The coordinates in base64url, as in a JSON Web Key (RFC 7518 section 6.2.1).
-    package let x: String
-    package let y: String
+    package let key: P256.Signing.PublicKey
 
-    private let point: [UInt8]
-
+    /// Nil for a point that is not on the curve.
     /// - Parameter point: 64 bytes.
-    init(id: String, point: [UInt8]) {
+    init?(id: String, point: [UInt8]) {
+        guard let key = try? P256.Signing.PublicKey(rawRepresentation: point) else { return nil }
         self.id = id
-        self.point = point
-        x = Base64URL.encode(point.prefix(32))
-        y = Base64URL.encode(point.dropFirst(32))
+        self.key = key
     }
 
-    /// The key to verify with; nil for a point that is not on the curve.
-    package var verifying: P256.Signing.PublicKey? { try? P256.Signing.PublicKey(rawRepresentation: point) }
+    /// Writes it as a JSON Web Key (RFC 7517 section 4) for signatures.
+    package func writePublicKey(to json: inout JSONObjectWriter) {
+        PublicJWK(key).write(to: &json, use: "sig", algorithm: SigningAlgorithm.es256.rawValue, keyID: id)
+    }
 }
 
 /// A key that signs receipts, and seals of the audit log.
@@ -211,26 +209,19 @@ package struct SigningKey: Sendable {
     private let privateKey: P256.Signing.PrivateKey
     private let signing: ClientKey
 
-    init() { self.init(P256.Signing.PrivateKey()) }
-
-    /// The key from its 32 bytes; nil if they are invalid.
-    init?(rawRepresentation bytes: [UInt8]) {
-        guard let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else { return nil }
-        self.init(key)
+    init(_ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()) {
+        privateKey = key
+        signing = ClientKey(key)
     }
 
     /// A stored key; nil if the protection does not open it, or if it is another one than the row says. Besides the
     /// private key, a row has nothing that is encrypted.
     package init?(of record: SigningKeyRecord, _ protection: KeyProtection) {
-        guard let bytes = protection.open(record.privateKey, of: record.id), let key = Self(rawRepresentation: bytes),
-            key.id == record.id
+        guard let bytes = protection.open(record.privateKey, of: record.id),
+            let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
         else { return nil }
-        self = key
-    }
-
-    private init(_ key: P256.Signing.PrivateKey) {
-        privateKey = key
-        signing = ClientKey(key)
+        self.init(key)
+        guard id == record.id else { return nil }
     }
 
     /// The thumbprint of RFC 7638.

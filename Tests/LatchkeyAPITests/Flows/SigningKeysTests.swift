@@ -1,3 +1,4 @@
+import Crypto
 import OpenIDConnect
 import Primitives
 import StorageModel
@@ -221,7 +222,8 @@ struct SigningKeysTests {
         let event = AuditEvent(at: clock.now, .signingKeyCreated, user: nil, by: .latchkey)
         #expect(try await store.addSigningKey(forged, after: nil, recording: event))
         clock.advance(bySeconds: 3600)
-        #expect(try await process.published() == [PublicSigningKey(id: own.id, point: own.publicKey)])
+        #expect(try await process.published().map(\.id) == [own.id])
+        #expect(try await process.published().map { Array($0.key.rawRepresentation) } == [own.publicKey])
     }
 
     @Test("Without encryption keys a server publishes the key of one that has them already")
@@ -290,10 +292,10 @@ struct SigningKeysTests {
     @Test("Keys in memory serve for an hour while the store is unavailable, and no longer")
     func storeDown() async throws {
         let keys = try process()
-        let published = try await keys.published()
+        let published = try await keys.published().map(\.id)
         testStore.script.fail(with: StorageError(.unavailable, reason: ""))
         clock.advance(bySeconds: 3599)
-        #expect(try await keys.published() == published)
+        #expect(try await keys.published().map(\.id) == published)
         clock.advance(bySeconds: 1)
         await #expect {
             _ = try await keys.published()
