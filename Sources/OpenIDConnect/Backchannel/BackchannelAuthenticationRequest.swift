@@ -41,27 +41,12 @@ public struct BackchannelAuthenticationRequest: Sendable {
         for (name, value) in [
             ("client_notification_token", notificationToken?.exposed), ("binding_message", bindingMessage?.text),
             ("acr_values", acrValues.spaceSeparated),
-            ("user_code", userCode?.exposed), (Self.requestedExpiryName, requestedExpiry.map(String.init)),
+            ("user_code", userCode?.exposed), ("requested_expiry", requestedExpiry.map(String.init)),
         ] {
             if let value { items.append((name, value)) }
         }
         return items
     }
-
-    /// The signed authentication request: a JWT with all parameters (CIBA Core section 7.1.1). It has `nbf`, which is
-    /// required here.
-    /// - Parameter id: Unique: a provider refuses a second use.
-    func object(
-        of clientID: ClientID, signedWith key: ClientKey, provider: ProviderMetadata, id: String, now: Timestamp
-    ) throws(OIDCError) -> Secret {
-        try RequestObject.make(of: clientID, signedWith: key, audience: provider.issuer, id: id, now: now) { claims in
-            claims.add("nbf", now.secondsSinceEpoch)
-            for item in items where item.name != Self.requestedExpiryName { claims.add(named: item.name, item.value) }
-            if let requestedExpiry { claims.add("requested_expiry", requestedExpiry) }
-        }
-    }
-
-    private static let requestedExpiryName = "requested_expiry"
 }
 
 extension BackchannelAuthenticationRequest.Hint {
@@ -94,10 +79,8 @@ extension BackchannelAuthenticationMetadata {
                 )
             }
             guard listed.contains(key.algorithm) else {
-                throw OIDCError(
-                    .clientRefused,
-                    reason: "The provider does not list \(key.algorithm.rawValue) in "
-                        + "backchannel_authentication_request_signing_alg_values_supported.")
+                throw .notListed(
+                    "\(key.algorithm.rawValue) in backchannel_authentication_request_signing_alg_values_supported")
             }
             return key
         }

@@ -103,29 +103,6 @@ public final class ProviderMetadata: Sendable {
         let signingAlgorithms: Set<SigningAlgorithm>
     }
 
-    /// The token endpoint for requests that present a certificate, or nothing.
-    /// - Throws: ``OIDCError/Code/metadataRefused``, as for the other two.
-    func tokenEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL {
-        try mutualTLSAliases.endpoint(.token, insteadOf: tokenEndpoint, presenting: clientTLS)
-    }
-
-    /// The same for userinfo; nil if the provider has none.
-    func userInfoEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL? {
-        guard let userInfoEndpoint else { return nil }
-        return try mutualTLSAliases.endpoint(.userInfo, insteadOf: userInfoEndpoint, presenting: clientTLS)
-    }
-
-    /// Where browsers are sent to sign in.
-    /// - Throws: ``OIDCError/Code/metadataRefused`` if there is no such endpoint.
-    package func endpointForBrowsers() throws(OIDCError) -> EndpointURL {
-        guard let authorizationEndpoint else {
-            throw OIDCError(
-                .metadataRefused,
-                reason: "The provider has no authorization_endpoint, so that no browser can sign in there.")
-        }
-        return authorizationEndpoint
-    }
-
     /// Where requests are pushed.
     /// - Throws: ``OIDCError/Code/metadataRefused``, also if there is no such endpoint.
     package func endpointForPushedRequests(

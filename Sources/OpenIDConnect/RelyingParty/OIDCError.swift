@@ -125,6 +125,11 @@ public struct OIDCError: Error, Sendable {
         OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
     }
 
+    /// The provider's metadata says that it will not accept what the client is configured for.
+    static func notListed(_ what: String) -> OIDCError {
+        OIDCError(.clientRefused, reason: "The provider does not list \(what).")
+    }
+
     /// This error with a further sentence.
     func adding(_ sentence: String) -> OIDCError {
         var error = self

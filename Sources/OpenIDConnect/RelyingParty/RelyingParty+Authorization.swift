@@ -24,7 +24,12 @@ extension RelyingParty {
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> AuthorizationDestination {
         let browsersGoTo = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
-            try provider.endpointForBrowsers()
+            guard let endpoint = provider.authorizationEndpoint else {
+                throw OIDCError(
+                    .metadataRefused,
+                    reason: "The provider has no authorization_endpoint, so that no browser can sign in there.")
+            }
+            return endpoint
         }
         try check(client, at: provider, for: browsersGoTo)
         guard configuration.extensions.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests)
@@ -76,7 +81,8 @@ extension RelyingParty {
         guard signsRequests(to: provider) else { return nil }
         return try demand(of: provider, for: endpoint) { () throws(OIDCError) in
             try RequestObject.make(
-                of: request, signedWith: key, provider: provider, id: random.token(bytes: 16), now: clock.now())
+                of: request.items, for: request.clientID, signedWith: try provider.check(requestObjectKey: key),
+                at: provider, id: random.token(bytes: 16), now: clock.now())
         }
     }
 }

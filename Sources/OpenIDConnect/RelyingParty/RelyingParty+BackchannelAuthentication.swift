@@ -45,9 +45,9 @@ extension RelyingParty {
         }
         var items = request.items
         if let signingKey {
-            // Nothing but the client's authentication is beside a signed request.
-            let object = try request.object(
-                of: client.clientID, signedWith: signingKey, provider: provider, id: random.token(bytes: 16),
+            // Nothing but the client's authentication is beside a signed request (CIBA Core section 7.1.1).
+            let object = try RequestObject.make(
+                of: items, for: client.clientID, signedWith: signingKey, at: provider, id: random.token(bytes: 16),
                 now: clock.now())
             items = [("request", object.exposed)]
         }

@@ -247,16 +247,11 @@ extension ProviderMetadata {
     package func check(_ authentication: ClientAuthentication) throws(OIDCError) {
         let method = authentication.method
         guard clientAuthenticationMethods?.contains(method) ?? true else {
-            throw OIDCError(
-                .clientRefused,
-                reason: "The provider does not list \(method.rawValue) in token_endpoint_auth_methods_supported.")
+            throw .notListed("\(method.rawValue) in token_endpoint_auth_methods_supported")
         }
         guard case .privateKeyJWT(let key, _) = authentication else { return }
         guard assertionAlgorithms?.contains(key.algorithm) ?? true else {
-            throw OIDCError(
-                .clientRefused,
-                reason:
-                    "The provider does not list \(key.algorithm.rawValue) among its algorithms for client assertions.")
+            throw .notListed("\(key.algorithm.rawValue) among its algorithms for client assertions")
         }
     }
 }

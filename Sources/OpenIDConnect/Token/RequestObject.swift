@@ -21,21 +21,22 @@ enum RequestObject {
             type: type, issuer: clientID.text, audience: audience, id: id, lifetime: lifetime, now: now, add)
     }
 
-    /// The authorization request as a signed request object. It has `nbf`, as FAPI 2.0 Message Signing section 5.3.1
-    /// demands.
-    ///
-    /// - Throws: ``OIDCError/Code/clientRefused`` if the client has no key, or one with an algorithm that the provider
-    ///   does not list.
+    /// A request object with the parameters of a form. It has `nbf`, as FAPI 2.0 Message Signing section 5.3.1 and CIBA
+    /// Core section 7.1.1 demand.
     static func make(
-        of request: AuthorizationRequest, signedWith key: ClientKey?, provider: ProviderMetadata, id: String,
-        now: Timestamp
+        of items: [(name: String, value: String)], for clientID: ClientID, signedWith key: ClientKey,
+        at provider: ProviderMetadata, id: String, now: Timestamp
     ) throws(OIDCError) -> Secret {
-        let key = try provider.check(requestObjectKey: key)
-        return try make(of: request.clientID, signedWith: key, audience: provider.issuer, id: id, now: now) { claims in
+        try make(of: clientID, signedWith: key, audience: provider.issuer, id: id, now: now) { claims in
             claims.add("nbf", now.secondsSinceEpoch)
-            for item in request.items where item.name != "max_age" { claims.add(named: item.name, item.value) }
-            // Numbers are JSON numbers (RFC 9101 section 4).
-            if let age = request.demand.maximumAge { claims.add("max_age", age) }
+            for item in items {
+                // Numbers are JSON numbers (RFC 9101 section 4).
+                if ["max_age", "requested_expiry"].contains(item.name) {
+                    claims.add(named: item.name, json: item.value)
+                } else {
+                    claims.add(named: item.name, item.value)
+                }
+            }
         }
     }
 }
@@ -50,10 +51,7 @@ extension ProviderMetadata {
                 .clientRefused, reason: "Requests to the provider must be signed, and the client has no private key.")
         }
         guard requestObjectAlgorithms?.contains(key.algorithm) ?? true else {
-            throw OIDCError(
-                .clientRefused,
-                reason: "The provider does not list \(key.algorithm.rawValue) in "
-                    + "request_object_signing_alg_values_supported.")
+            throw .notListed("\(key.algorithm.rawValue) in request_object_signing_alg_values_supported")
         }
         return key
     }

@@ -56,7 +56,8 @@ extension RelyingParty {
         try check(client, at: provider, for: provider.tokenEndpoint)
         let endpoint = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
             try provider.check(client.authentication)
-            return try provider.tokenEndpoint(presenting: clientTLS)
+            return try provider.mutualTLSAliases.endpoint(
+                .token, insteadOf: provider.tokenEndpoint, presenting: clientTLS)
         }
         var tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
             () throws(OIDCError) in

@@ -271,7 +271,9 @@ extension RelyingParty {
         let clientTLS = clientTLS(of: client, at: provider)
         let known: EndpointURL?
         do throws(OIDCError) {
-            known = try provider.userInfoEndpoint(presenting: clientTLS)
+            known = try provider.userInfoEndpoint.map { (usual) throws(OIDCError) in
+                try provider.mutualTLSAliases.endpoint(.userInfo, insteadOf: usual, presenting: clientTLS)
+            }
         } catch {
             throw OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(
                 .init(to: provider.tokenEndpoint))
