@@ -10,72 +10,41 @@ package final class Readiness: Sendable {
     /// How long the store may take. With what the request takes besides, the answer is there within a second.
     package static let patience = Duration.milliseconds(800)
 
-    fileprivate struct State {
-        var last: (isReady: Bool, time: Timestamp)?
-        var isAsking = false
-        /// Whether the question under way has taken longer than the patience.
-        var isOverdue = false
-        var waiters: [CheckedContinuation<Bool, Never>] = []
-    }
+    /// The store has not answered in time.
+    private struct NoAnswer: Error {}
 
     private let store: any MaintainedStore
-    private let clock: WallClock
     private let patience: Duration
-    private let state = Mutex(State())
+    private let last: CachedRead<Bool, NoAnswer>
+    /// Whether the store has not answered its last check.
+    private let isChecking = Mutex(false)
 
     init(store: any MaintainedStore, clock: WallClock, patience: Duration) {
         self.store = store
-        self.clock = clock
         self.patience = patience
+        last = CachedRead(lifetime: 1, clock: clock)
     }
 
     /// Whether the store answered its check within this second.
     package func isReady() async -> Bool {
-        let now = clock.now()
-        return await withCheckedContinuation { waiter in
-            let (answer, asks) = state.withLock { state -> (Bool?, Bool) in
-                if let answer = state.answer(at: now) { return (answer, false) }
-                state.waiters.append(waiter)
-                defer { state.isAsking = true }
-                return (nil, !state.isAsking)
-            }
-            if let answer { waiter.resume(returning: answer) }
-            if asks { ask(at: now) }
-        }
+        (try? await last.value { () async throws(NoAnswer) in try await self.check() }) ?? false
     }
 
-    private func ask(at now: Timestamp) {
-        let deadline = Task {
-            do { try await Task.sleep(for: patience) } catch { return }
-            resumeAll(with: false) { $0.isOverdue = $0.isAsking }
+    private func check() async throws(NoAnswer) -> Bool {
+        let isChecking = isChecking.withLock { isChecking in
+            defer { isChecking = true }
+            return isChecking
         }
+        guard !isChecking else { throw NoAnswer() }
+        let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
+        let deadline = Task { if (try? await Task.sleep(for: patience)) != nil { answer.finish() } }
+        defer { deadline.cancel() }
         Task {
             let isReady = (try? await store.check()) != nil
-            deadline.cancel()
-            resumeAll(with: isReady) { state in
-                // An answer that took long is as old as the question.
-                state.last = (isReady, now)
-                state.isAsking = false
-                state.isOverdue = false
-            }
+            self.isChecking.withLock { $0 = false }
+            answer.yield(isReady)
         }
-    }
-
-    private func resumeAll(with isReady: Bool, _ change: (inout State) -> Void) {
-        let waiters = state.withLock { state in
-            change(&state)
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume(returning: isReady) }
-    }
-}
-
-extension Readiness.State {
-    /// What is known without asking. A clock that was set back makes the last answer old.
-    fileprivate func answer(at now: Timestamp) -> Bool? {
-        if isAsking { return isOverdue ? false : nil }
-        guard let last, last.time <= now, now < last.time.advanced(bySeconds: 1) else { return nil }
-        return last.isReady
+        for await isReady in answers { return isReady }
+        throw NoAnswer()
     }
 }

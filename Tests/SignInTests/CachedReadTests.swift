@@ -1,5 +1,4 @@
 import Primitives
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,29 +14,18 @@ struct CachedReadTests {
         arguments: [(0, 1), (9, 1), (10, 2), (-1, 2)] as [(Int64, Int)])
     func lifetime(seconds: Int64, count: Int) async throws {
         let clock = ManualClock()
-        let reads = Mutex(0)
-        let read = CachedRead(lifetime: 10, clock: clock.wallClock) { () async throws(Unavailable) -> Int in
-            reads.withLock {
-                $0 += 1; return $0
-            }
-        }
-        #expect(try await read() == 1)
+        let read = CachedRead<Int, Unavailable>(lifetime: 10, clock: clock.wallClock)
+        #expect(try await read.value { () async throws(Unavailable) in 1 } == 1)
         clock.advance(bySeconds: seconds)
-        #expect(try await read() == count)
+        #expect(try await read.value { () async throws(Unavailable) in 2 } == count)
     }
 
     @Test("A failure is not kept")
     func failure() async throws {
-        let reads = Mutex(0)
-        let read = CachedRead(lifetime: 10, clock: ManualClock().wallClock) { () async throws(Unavailable) -> Int in
-            guard
-                reads.withLock({
-                    $0 += 1; return $0
-                }) > 1
-            else { throw Unavailable() }
-            return 2
+        let read = CachedRead<Int, Unavailable>(lifetime: 10, clock: ManualClock().wallClock)
+        await #expect(throws: Unavailable.self) {
+            try await read.value { () async throws(Unavailable) in throw Unavailable() }
         }
-        await #expect(throws: Unavailable.self) { try await read() }
-        #expect(try await read() == 2)
+        #expect(try await read.value { () async throws(Unavailable) in 2 } == 2)
     }
 }

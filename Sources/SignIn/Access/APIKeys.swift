@@ -50,30 +50,36 @@ package final class StoredAPIKeys: Sendable {
     /// The most keys there can be.
     package static let limit = 1000
 
-    private let known: CachedRead<(keys: APIKeys, origins: Set<String>), SignInError>
+    private let store: any KeyStore
+    private let last: CachedRead<(keys: APIKeys, origins: Set<String>), SignInError>
 
     init(store: any KeyStore, clock: WallClock) {
-        known = CachedRead(lifetime: Self.freshness, clock: clock) { () async throws(SignInError) in
+        self.store = store
+        last = CachedRead(lifetime: Self.freshness, clock: clock)
+    }
+
+    private func known() async throws(SignInError) -> APIKeys {
+        try await last.value { [store] () async throws(SignInError) in
             let records = try await mappingStoreErrors(await store.apiKeys(limit: Self.limit))
             let keys = APIKeys(
                 records.map { key in
                     (key.hash, APIGrant(clients: key.clients.map { Set($0) }, origins: key.origins.map { Set($0) }))
                 })
             return (keys, keys.origins)
-        }
+        }.keys
     }
 
     /// What a key allows; nil if it is unknown or revoked.
     /// - Throws: `temporarily_unavailable` if the store cannot tell.
     package func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {
-        try await known().keys.grant(for: hash)
+        try await known().grant(for: hash)
     }
 
     /// Reads the keys if the last read is too old.
     package func refresh() async { _ = try? await known() }
 
     /// The origins that any key is limited to, as of the last read.
-    package var origins: Set<String> { known.lastValue?.origins ?? [] }
+    package var origins: Set<String> { last.lastValue?.origins ?? [] }
 }
 
 /// A value that is read from the store when it is needed and the last read is too old. Callers that need it at the same
@@ -81,29 +87,25 @@ package final class StoredAPIKeys: Sendable {
 final class CachedRead<Value: Sendable, Failure: Error>: Sendable {
     private let lifetime: Int64
     private let clock: WallClock
-    private let read: @Sendable () async throws(Failure) -> Value
     private let last = Mutex<(value: Value, time: Timestamp)?>(nil)
     private let reads = SingleFlight<Int, Result<Value, Failure>>()
 
-    /// - Parameters:
-    ///   - lifetime: How long a value that was read is used, in seconds. A failure is not kept.
-    ///   - read: Reads the value anew.
-    init(lifetime: Int64, clock: WallClock, read: @escaping @Sendable () async throws(Failure) -> Value) {
+    /// - Parameter lifetime: How long a value that was read is used, in seconds. A failure is not kept.
+    init(lifetime: Int64, clock: WallClock) {
         self.lifetime = lifetime
         self.clock = clock
-        self.read = read
     }
 
     /// The value that was read last, however old it is.
     var lastValue: Value? { last.withLock { $0?.value } }
 
     /// The value, read again if it is too old.
-    func callAsFunction() async throws(Failure) -> Value {
+    func value(_ read: @escaping @Sendable () async throws(Failure) -> Value) async throws(Failure) -> Value {
         let now = clock.now()
         if let value = current(at: now) { return value }
         return try await reads.value(for: 0, unless: { _ in self.current(at: now).map { .success($0) } }) {
             do throws(Failure) {
-                let value = try await self.read()
+                let value = try await read()
                 self.last.withLock { $0 = (value, now) }
                 return .success(value)
             } catch {
