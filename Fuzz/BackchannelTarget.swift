@@ -53,7 +53,7 @@ enum BackchannelTarget {
         var headers = HTTPFields()
         headers[.contentType] = type
         guard let request = try? Request(.post, "/", headers: headers, body: body),
-            let notification = try? BackchannelNotification(BodyFields(request))
+            let notification = try? BackchannelNotification(BodyFields(request), isPing: false)
         else { return }
         demand(isVisible(notification.requestID, upTo: 512), "an auth_req_id is visible ASCII")
         demand((notification.state?.exposed.utf8.count ?? 0) <= 1024, "a state has its bound")

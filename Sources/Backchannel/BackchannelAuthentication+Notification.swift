@@ -135,7 +135,7 @@ extension BackchannelAuthentication {
     /// Ends the wait for this request's notification, if the sign-in still waits for it.
     private func settle(
         _ notifier: Notifier, _ notification: BackchannelNotification,
-        _ event: BackchannelAuthenticationRecord.Phase.Event, _ change: (inout BackchannelAuthenticationRecord) -> Void
+        _ event: BackchannelAuthenticationRecord.Event, _ change: (inout BackchannelAuthenticationRecord) -> Void
     ) async throws(SignInError) {
         try await note(notifier, notification) { (record, now) throws(SignInError) in
             guard let phase = try record.phase(after: event, at: now) else { return false }

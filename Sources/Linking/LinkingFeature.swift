@@ -52,7 +52,11 @@ package struct LinkingFeature: Feature {
             "/users/me/identities",
             api.changing { api, request, caller in
                 let link = try await Self.request(in: request, of: caller, api, identities)
-                return try await identities.link(link, token: caller.token, holder: caller.holder).response
+                let linked = try await identities.link(link, token: caller.token, holder: caller.holder)
+                return .json(linked.isNew ? .created : .ok, capacity: 256) { json in
+                    linked.identity.write(to: &json)
+                    json.add("correlation_id", linked.correlationID.text)
+                }
             })
         router.delete(
             "/users/me/identities/{id}",
@@ -98,15 +102,6 @@ extension LinkedIdentity {
     }
 }
 
-extension UserIdentities.Linked {
-    fileprivate var response: Response {
-        .json(isNew ? .created : .ok, capacity: 256) { json in
-            identity.write(to: &json)
-            json.add("correlation_id", correlationID.text)
-        }
-    }
-}
-
 extension APIError {
     fileprivate static let linkNeedsCookie = APIError.malformed(
         "This call is for browsers with a session cookie. An app posts its code to /users/me/identities.")
@@ -119,12 +114,8 @@ struct UserIdentities: Sendable {
     /// The most identities that a user can have.
     static let limit = 32
 
-    struct Linked: Sendable {
-        let identity: LinkedIdentity
-        /// False if the user had it before.
-        let isNew: Bool
-        let correlationID: CorrelationID
-    }
+    /// `isNew` is false if the user had the identity before.
+    typealias Linked = (identity: LinkedIdentity, isNew: Bool, correlationID: CorrelationID)
 
     let useCases: UseCases
     /// The maximum age of the sign-in of a user who adds an identity, in seconds.
@@ -191,9 +182,9 @@ struct UserIdentities: Sendable {
         case .linked(let identity):
             // Another user may have lost the verified number. That is rare, and the store does not say whom.
             if verified.provenPhoneNumber != nil { useCases.sessions.cache.removeAll() }
-            return (Linked(identity: identity, isNew: true, correlationID: run.correlationID), .linked)
+            return ((identity, isNew: true, run.correlationID), .linked)
         case .wasLinked(let identity):
-            return (Linked(identity: identity, isNew: false, correlationID: run.correlationID), .wasLinked)
+            return ((identity, isNew: false, run.correlationID), .wasLinked)
         case .isTaken: throw .identityTaken
         case .tooMany: throw .tooManyIdentities
         case .unknownSession: throw .sessionUnknown

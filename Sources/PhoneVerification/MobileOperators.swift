@@ -3,6 +3,7 @@ package import OpenIDConnect
 package import Primitives
 package import SignIn
 import Storage
+import StorageModel
 
 /// The mobile operators of a provider of verified phone numbers, each an OpenID provider with the APIs of CAMARA. Apps
 /// know all of them by the name of the provider in paths.
@@ -62,7 +63,15 @@ package struct MobileOperators: ServerGroup {
             guard let found = try await run.number(from: mobileOperator, with: tokens, at: provider, directory) else {
                 throw .internalFault
             }
-            return VerifiedSignIn(found.number, found.idToken, issuer: provider.issuer, use)
+            var userInfo = UserInfo()
+            userInfo.attributes[.phoneNumber] = found.number.text
+            userInfo.verified[.phoneNumber] = true
+            // Without an ID token the number names the user: it may become another person's one day. No ID token can
+            // have this subject: it has a space (``IDTokenCheck/subject``).
+            let subject = found.idToken?.subject ?? "number " + found.number.text
+            return VerifiedSignIn(
+                Identity(issuer: provider.issuer, subject: subject), userInfo, provenPhoneNumber: found.number.text,
+                tokenUse: use)
         } catch {
             // A token that gives no number is used, too.
             if let use { try await oneTimeStore.spend(use) }

@@ -57,7 +57,14 @@ struct OperatorDirectory {
         } failed: { error in
             // Telco Finder was not asked.
             guard error.code != .rateLimited else { return nil }
-            return FailedOperation(flow, choice, provider: operators.provider, finder, correlationID)
+            var times = StepTimes()
+            times.begin(.telcoFinder)
+            // Only a verification is certain to have a session: a sign-in can be one of a page, without an API key.
+            return FailedOperation(
+                flow: flow, correlationID: correlationID.text, provider: operators.provider,
+                client: finder.rules.client, relyingParty: finder.relyingParty, network: nil, times: times,
+                requested: [("phone_number", .secret(Secret(number.text)))],
+                origin: flow == .phoneVerification ? .known : .keyless)
         }
     }
 
@@ -220,28 +227,12 @@ enum OperatorFinding: String {
     case unknown
 }
 
-extension FailedOperation {
-    /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a
-    /// sign-in can be one of a page, without an API key.
-    init(
-        _ flow: FailedOperation.Flow, _ choice: OperatorChoice, provider: String, _ finder: OperatorFinder,
-        _ correlationID: CorrelationID
-    ) {
-        var times = StepTimes()
-        times.begin(.telcoFinder)
-        self.init(
-            flow: flow, correlationID: correlationID.text, provider: provider, client: finder.rules.client,
-            relyingParty: finder.relyingParty, network: nil, times: times,
-            requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
-        if flow != .phoneVerification { origin = .keyless }
-    }
-}
-
 /// Verifications of a signed-in user's number: what the operator says.
 extension OperatorDirectory {
     /// Counts a verification for its number, because the operator is about to be asked.
     /// - Throws: `rate_limited`, and then the operator must not be asked.
     func count(_ subject: PhoneVerification) async throws(SignInError) {
+        assert(subject.status == .pending, "the operator is asked before a verification has ended")
         let uses = AllowanceUse.ofVerification(of: subject.phoneNumber.flatMap(MSISDN.init), by: subject.user)
         guard !uses.isEmpty else { return }
         let wait = try await mappingStoreErrors(await operators.store.count(uses, at: environment.clock.now()))

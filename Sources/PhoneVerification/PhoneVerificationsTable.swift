@@ -91,6 +91,7 @@ private enum PhoneVerificationsTable {
     static func add(
         _ verification: PhoneVerification, by issuer: String, at now: Timestamp, requestID: String?, in db: SQLSession
     ) throws -> [UserID]? {
+        assert(verification.status != .pending, "an outcome is of a verification that has ended")
         let user = verification.user
         guard try SessionsTable.holds(verification.session, of: user, in: db),
             let found = try UsersTable.trackedUser(user, in: db)

@@ -15,8 +15,9 @@ extension RelyingParty {
     ) async throws(OIDCError) -> MSISDN {
         try await call(
             "The request for the device's number", .get,
-            apis.root.appending(path: "/number-verification/v2/device-phone-number"), with: tokens,
-            .numberVerification, provider, correlationID, read: OperatorAPIResponse.devicePhoneNumber)
+            apis.root.appending(path: "/number-verification/v2/device-phone-number"), correlationID.correlator,
+            body: [], with: tokens, .numberVerification, of: provider, correlationID,
+            read: OperatorAPIResponse.devicePhoneNumber)
     }
 
     /// Asks, once, whether the device that an access token is for has a given number (Number Verification r3.2).
@@ -33,7 +34,8 @@ extension RelyingParty {
         if hashed { body.add("hashedPhoneNumber", number.hashed) } else { body.add("phoneNumber", number.text) }
         return try await call(
             "The verification of the number", .post, apis.root.appending(path: "/number-verification/v2/verify"),
-            body: body.finish(), with: tokens, .numberVerification, provider, correlationID,
+            correlationID.correlator, body: body.finish(), with: tokens, .numberVerification, of: provider,
+            correlationID,
             // The schema NumberVerificationMatchResponse.
             read: OperatorAPIResponse.flag("devicePhoneNumberVerified"))
     }
@@ -56,9 +58,10 @@ extension RelyingParty {
         body.add("phoneNumber", number.text)
         body.add("maxAge", Int64(hours))
         return try await call(
-            "The SIM swap check", .post, apis.root.appending(path: "/sim-swap/v2/check"), body: body.finish(),
+            "The SIM swap check", .post, apis.root.appending(path: "/sim-swap/v2/check"), correlationID.correlator,
+            body: body.finish(), with: tokens, .simSwap, of: provider, correlationID,
             // The schema CheckSimSwapInfo (SIM Swap r3.3).
-            with: tokens, .simSwap, provider, correlationID, read: OperatorAPIResponse.flag("swapped"))
+            read: OperatorAPIResponse.flag("swapped"))
     }
 
     /// Asks Telco Finder for the operator of a number, with an access token of the client's own.
@@ -81,19 +84,8 @@ extension RelyingParty {
         body.add("portabilitySearchMode", finder.portabilitySearch.rawValue.uppercased())
         return try await call(
             "The search of Telco Finder", .post, finder.apis.root.appending(path: "/telco-finder/v1/search"),
-            body: body.finish(), with: tokens, .telcoFinder, provider, correlationID,
+            correlationID.correlator, body: body.finish(), with: tokens, .telcoFinder, of: provider, correlationID,
             read: OperatorAPIResponse.foundOperator)
-    }
-
-    private func call<Value>(
-        _ what: StaticString, _ method: OutboundRequest.Method, _ url: EndpointURL, body: [UInt8] = [],
-        with tokens: TokenResponse, _ step: OutboundRequest.Destination.Step, _ provider: ProviderMetadata,
-        _ correlationID: CorrelationID,
-        read: (OutboundResponse, OutboundLimits) throws(OIDCError) -> Value
-    ) async throws(OIDCError) -> Value {
-        try await call(
-            what, method, url, [("x-correlator", correlationID.correlator)], body: body, with: tokens, step,
-            of: provider, correlationID, read: read)
     }
 }
 
@@ -121,9 +113,9 @@ extension MSISDN {
 extension CorrelationID {
     /// As the header field `x-correlator` of the CAMARA APIs, which has up to 256 letters, digits and `-_:;./<>{}`:
     /// itself, or its SHA-256 in hexadecimal if it has other characters.
-    fileprivate var correlator: String {
+    fileprivate var correlator: [(name: String, value: String)] {
         let isAllowed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
-        return isAllowed ? text : SHA256.hash(data: Array(text.utf8)).hexadecimal
+        return [("x-correlator", isAllowed ? text : SHA256.hash(data: Array(text.utf8)).hexadecimal)]
     }
 }
 

@@ -23,13 +23,14 @@ extension SignInRun {
             let isOfDevice = try await askingOperator(
                 await relyingParty.isDevicePhoneNumber(
                     asked, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens,
-                    provider: provider, correlationID: correlationID))
+                    provider: provider, correlationID: correlationID), codeWasPosted: true)
             guard isOfDevice else { return nil }
             number = asked
         } else {
             number = try await askingOperator(
                 await relyingParty.devicePhoneNumber(
-                    at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID))
+                    at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
+                codeWasPosted: true)
         }
         if directory.operators.finder != nil { begin(.telcoFinder) }
         let owner = try await directory.check(number, reportedBy: target, correlationID)
@@ -62,24 +63,6 @@ extension SignInRun {
     }
 }
 
-extension VerifiedSignIn {
-    /// A user whom a mobile operator knows by the number of the device.
-    ///
-    /// - Parameters:
-    ///   - idToken: Names the user. Without one the number does: it may become another person's one day.
-    ///   - issuer: The operator's.
-    ///   - use: Marks the operator token as used.
-    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String, _ use: TokenUse?) {
-        var userInfo = UserInfo()
-        userInfo.attributes[.phoneNumber] = number.text
-        userInfo.verified[.phoneNumber] = true
-        // No ID token can have this subject: it has a space (``IDTokenCheck/subject``).
-        let subject = idToken?.subject ?? "number " + number.text
-        self.init(
-            Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text, tokenUse: use)
-    }
-}
-
 /// What is known of the SIM of a number at a sign-in. The raw value is its name in the log.
 enum SIMSwapFinding: String {
     /// The SIM is the same for as long as the policy asks.
@@ -95,7 +78,7 @@ extension SignInRun {
     func tokens(
         for scopes: [String], at provider: ProviderMetadata, pausing pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
-        guard request.standsInForCode else { return try await askedForTokens(await redeemCode(at: provider)) }
+        guard request.standsInForCode else { return try await askingOperator(await redeemCode(at: provider)) }
         begin(.token)
         return try await exchangeOperatorToken(for: scopes, at: provider, pause)
     }
@@ -111,12 +94,12 @@ extension SignInRun {
         // As the hint for a user (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
         let hint = Secret("operatortoken:" + request.code.exposed)
         guard provider.takesOperatorTokensByBackchannel else {
-            return try await askedForTokens(
+            return try await askingOperator(
                 await relyingParty.tokens(
                     about: hint, scopes: scopes, client: client.credentials, provider: provider,
                     correlationID: correlationID))
         }
-        let started = try await askedForTokens(
+        let started = try await askingOperator(
             await relyingParty.authenticate(
                 BackchannelAuthenticationRequest(scopes: scopes, hint: .loginHint(hint)), client: client.credentials,
                 signedWith: client.rules.signingKey, provider: provider, correlationID: correlationID),
@@ -133,7 +116,7 @@ extension SignInRun {
         let clock = environment.clock
         let end = clock.now().advanced(bySeconds: min(started.expiresIn, Self.patience))
         while true {
-            let response = try await askedForTokens(
+            let response = try await askingOperator(
                 await relyingParty.poll(
                     started.requestID, client: client.credentials, requiresIDToken: false, provider: provider,
                     correlationID: correlationID), codeWasPosted: true)
@@ -149,25 +132,14 @@ extension SignInRun {
     }
 }
 
-/// Asks an operator for tokens; its failure becomes the use case's own error.
-func askedForTokens<Value>(
+/// Asks an operator; its failure becomes the use case's own error.
+func askingOperator<Value>(
     _ call: @autoclosure () async throws(OIDCError) -> Value, codeWasPosted: Bool = false
 ) async throws(SignInError) -> Value {
     do throws(OIDCError) {
         return try await call()
     } catch {
         throw .refusedTokens(error, codeWasPosted: codeWasPosted)
-    }
-}
-
-/// Asks an API of an operator, after the code was posted.
-private func askingOperator<Value>(
-    _ call: @autoclosure () async throws(OIDCError) -> Value
-) async throws(SignInError) -> Value {
-    do throws(OIDCError) {
-        return try await call()
-    } catch {
-        throw SignInError(ofOperator: error, codeWasPosted: true)
     }
 }
 

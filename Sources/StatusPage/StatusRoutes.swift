@@ -59,7 +59,7 @@ struct StatusRoutes {
         }
         guard let capsule = try await capsule(id) else { throw APIError.noCapsule }
         if request.prefersHTML, try request.query["format"] != "json" {
-            return CapsulePage.response(capsule.lines, ofFailure: id)
+            return StatusPage.capsule(capsule.lines, ofFailure: id)
         }
         return Response(
             status: .ok,

@@ -82,11 +82,11 @@ enum ProtoJSON {
     static func array(_ numbers: [Double]) -> String { "[" + numbers.map(text).joined(separator: ",") + "]" }
 }
 
-/// Spans as the body of a request to `/v1/traces`: an `ExportTraceServiceRequest` of OpenTelemetry's protocol 1.x, in
-/// its JSON encoding. Trace and span ids are hexadecimal there, enumerations numbers.
-package enum TraceExport {
-    package static func body(_ spans: [SpanRecord], of resource: TelemetryResource) -> [UInt8] {
-        resource.body("resourceSpans", "scopeSpans", capacity: 512 + 512 * spans.count) { json in
+extension TelemetryResource {
+    /// Spans as the body of a request to `/v1/traces`: an `ExportTraceServiceRequest` of OpenTelemetry's protocol 1.x,
+    /// in its JSON encoding. Trace and span ids are hexadecimal there, enumerations numbers.
+    package func body(_ spans: [SpanRecord]) -> [UInt8] {
+        body("resourceSpans", "scopeSpans", capacity: 512 + 512 * spans.count) { json in
             json.add("spans", objects: spans) { span, json in json.add(span) }
         }
     }
@@ -120,53 +120,48 @@ extension SpanKind {
     }
 }
 
-/// Metrics as the body of a request to `/v1/metrics`: an `ExportMetricsServiceRequest` of OpenTelemetry's protocol 1.x,
-/// in its JSON encoding. Sums and histograms are cumulative: they count from the start of the process.
-package enum MetricExport {
-    /// `AGGREGATION_TEMPORALITY_CUMULATIVE`
-    private static let cumulative = 2
-
+extension TelemetryResource {
+    /// Metrics as the body of a request to `/v1/metrics`: an `ExportMetricsServiceRequest` of OpenTelemetry's protocol
+    /// 1.x, in its JSON encoding. Sums and histograms are cumulative: they count from the start of the process.
     /// - Parameters:
     ///   - start: When counting began, in nanoseconds since 1970.
     ///   - now: When the values were read, in nanoseconds since 1970.
-    package static func body(
-        _ readings: [MetricReading], since start: UInt64, at now: UInt64, of resource: TelemetryResource
-    ) -> [UInt8] {
-        let times = (start: String(start), now: String(now))
-        return resource.body("resourceMetrics", "scopeMetrics", capacity: 64 * 1024) { json in
-            json.add("metrics", objects: readings) { reading, json in add(reading, times, to: &json) }
+    package func body(_ readings: [MetricReading], since start: UInt64, at now: UInt64) -> [UInt8] {
+        body("resourceMetrics", "scopeMetrics", capacity: 64 * 1024) { json in
+            json.add("metrics", objects: readings) { $1.add($0, since: String(start), at: String(now)) }
         }
     }
+}
 
-    private static func add(
-        _ reading: MetricReading, _ times: (start: String, now: String), to json: inout JSONObjectWriter
-    ) {
+extension JSONObjectWriter {
+    /// `AGGREGATION_TEMPORALITY_CUMULATIVE`
+    private static let cumulative = 2
+
+    fileprivate mutating func add(_ reading: MetricReading, since start: String, at now: String) {
         let description = reading.description
-        json.add("name", description.name)
-        json.add("description", description.help)
-        json.add("unit", unit(of: description.name))
-        json.add(named: description.kind == .counter ? "sum" : description.kind.rawValue) { data in
-            let start = description.kind == .gauge ? nil : times.start
-            data.add("dataPoints", objects: reading.points) { add($0, since: start, at: times.now, to: &$1) }
-            if description.kind != .gauge { data.add("aggregationTemporality", cumulative) }
+        add("name", description.name)
+        add("description", description.help)
+        add("unit", Self.unit(of: description.name))
+        add(named: description.kind == .counter ? "sum" : description.kind.rawValue) { data in
+            let start = description.kind == .gauge ? nil : start
+            data.add("dataPoints", objects: reading.points) { $1.add($0, since: start, at: now) }
+            if description.kind != .gauge { data.add("aggregationTemporality", Self.cumulative) }
             if description.kind == .counter { data.add("isMonotonic", true) }
         }
     }
 
-    private static func add(
-        _ point: MetricPoint, since start: String?, at now: String, to json: inout JSONObjectWriter
-    ) {
-        json.add(attributes: point.labels)
-        json.add("startTimeUnixNano", ifPresent: start)
-        json.add("timeUnixNano", now)
+    private mutating func add(_ point: MetricPoint, since start: String?, at now: String) {
+        add(attributes: point.labels)
+        add("startTimeUnixNano", ifPresent: start)
+        add("timeUnixNano", now)
         switch point.value {
-        case .count(let count): json.add("asInt", String(count))
-        case .number(let number): json.add("asDouble", json: ProtoJSON.text(number))
+        case .count(let count): add("asInt", String(count))
+        case .number(let number): add("asDouble", json: ProtoJSON.text(number))
         case .durations(let buckets, let bounds, let sum):
-            json.add("count", String(buckets.reduce(0, &+)))
-            json.add("sum", json: ProtoJSON.text(seconds(sum)))
-            json.add("bucketCounts", buckets.map { String($0) })
-            json.add("explicitBounds", json: ProtoJSON.array(bounds.map(seconds)))
+            add("count", String(buckets.reduce(0, &+)))
+            add("sum", json: ProtoJSON.text(Self.seconds(sum)))
+            add("bucketCounts", buckets.map { String($0) })
+            add("explicitBounds", json: ProtoJSON.array(bounds.map(Self.seconds)))
         }
     }
 

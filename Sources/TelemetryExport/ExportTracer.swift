@@ -9,15 +9,19 @@ package import Tracing
 package final class ExportTracer: Tracer {
     package typealias Span = ExportSpan
 
-    private let sampler: SpanSampler
+    /// The part of the new traces' ids that are recorded, of 2^56. A trace that a caller began follows the caller's
+    /// decision.
+    private let threshold: UInt64
     private let random: RandomSource
     private let record: @Sendable (SpanRecord) -> Void
 
-    /// - Parameter record: Gets each span that has ended; must be fast.
+    /// - Parameters:
+    ///   - ratio: How many new traces are recorded: from 0 for none to 1 for all.
+    ///   - record: Gets each span that has ended; must be fast.
     package init(
-        sampler: SpanSampler, random: RandomSource = .system, record: @escaping @Sendable (SpanRecord) -> Void
+        ratio: Double, random: RandomSource = .system, record: @escaping @Sendable (SpanRecord) -> Void
     ) {
-        self.sampler = sampler
+        threshold = UInt64(max(0, min(ratio, 1)) * Double(1 << 56 as UInt64))
         self.random = random
         self.record = record
     }
@@ -28,11 +32,17 @@ package final class ExportTracer: Tracer {
     ) -> ExportSpan {
         var context = context()
         let parent = context[TraceContextKey.self]
-        let place = parent?.child(random) ?? .root(random, isSampled: sampler.records)
+        let place = parent?.child(random) ?? .root(random, isSampled: records)
         context[TraceContextKey.self] = place
         return ExportSpan(
             operationName, kind, place, parent?.spanID, context,
             start: instant().nanosecondsSinceEpoch, record)
+    }
+
+    /// Whether a new trace is recorded. The last seven bytes decide: the only ones that are random in all traces (W3C
+    /// Trace Context Level 2, section 2.2.3.3), so that programs with one ratio decide alike.
+    package func records(_ traceID: [UInt8]) -> Bool {
+        traceID.suffix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } < threshold
     }
 
     package func forceFlush() {}
@@ -54,23 +64,6 @@ package final class ExportTracer: Tracer {
 
 private enum TraceContextKey: InstrumentationContextKey {
     typealias Value = TraceContext
-}
-
-/// Decides by its id whether a new trace is recorded. A trace that a caller began follows the caller's decision.
-package struct SpanSampler: Sendable, Hashable {
-    /// The part of the ids that are recorded, of 2^56.
-    private let threshold: UInt64
-
-    /// - Parameter ratio: From 0 for none to 1 for all.
-    package init(ratio: Double) {
-        threshold = UInt64(max(0, min(ratio, 1)) * Double(1 << 56 as UInt64))
-    }
-
-    /// Whether the trace is recorded. The last seven bytes decide: the only ones that are random in all traces (W3C
-    /// Trace Context Level 2, section 2.2.3.3), so that programs with one ratio decide alike.
-    package func records(_ traceID: [UInt8]) -> Bool {
-        traceID.suffix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } < threshold
-    }
 }
 
 /// A span of ``ExportTracer``. One of a trace that is not recorded keeps nothing.

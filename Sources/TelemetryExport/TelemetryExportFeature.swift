@@ -56,7 +56,7 @@ package struct TelemetryExportFeature: Feature {
         self.endpoint = endpoint
         self.context = context
         self.exporter = exporter
-        spans = ExportTracer(sampler: SpanSampler(ratio: settings.sampleRatio)) { exporter.add($0) }
+        spans = ExportTracer(ratio: settings.sampleRatio) { exporter.add($0) }
     }
 
     package static func metrics(of feature: TelemetryExportFeature?) -> [any Metric] {
@@ -160,7 +160,7 @@ package final class TelemetryExporter: Sendable {
             case .end: return
             case .wait(let time): await spansWakeup.wait(atMost: time)
             case .send(let batch, let timeout):
-                let response = await send(.traces, TraceExport.body(batch, of: resource), timeout)
+                let response = await send(.traces, resource.body(batch), timeout)
                 let now = uptime.elapsed()
                 spans.withLock { $0.finish(response, at: now, random) }
                 note(response, of: .traces, &isFailing)
@@ -179,7 +179,7 @@ package final class TelemetryExporter: Sendable {
                 await metricsWakeup.wait(atMost: due - now)
                 continue
             }
-            let body = MetricExport.body(registry.readings(), since: start, at: Self.now(), of: resource)
+            let body = resource.body(registry.readings(), since: start, at: Self.now())
             let response = await send(.metrics, body, Self.timeout)
             note(response, of: .metrics, &isFailing)
             if isLast { return }

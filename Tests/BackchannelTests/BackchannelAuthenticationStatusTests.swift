@@ -11,14 +11,23 @@ import Testing
 struct BackchannelAuthenticationStatusTests {
     typealias Status = BackchannelAuthenticationRecord.Phase
 
+    typealias Event = BackchannelAuthenticationRecord.Event
+
+    /// The effect of an event.
+    enum Step: Sendable {
+        case becomes(Status)
+        case stays
+        case refused(SignInError)
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         let status: Status
-        let event: Status.Event
-        let step: Status.Step
+        let event: Event
+        let step: Step
         var testDescription: String { "\(status.rawValue), \(event.rawValue)" }
     }
 
-    private static func row(_ status: Status, _ event: Status.Event, _ step: Status.Step) -> Row {
+    private static func row(_ status: Status, _ event: Event, _ step: Step) -> Row {
         Row(status: status, event: event, step: step)
     }
 
@@ -28,29 +37,57 @@ struct BackchannelAuthenticationStatusTests {
         row(.pending, .cancellation, .becomes(.cancelled)),
 
         row(.approved, .approval, .stays), row(.approved, .refusal, .stays), row(.approved, .poll, .becomes(.done)),
-        row(.approved, .retry, .refused(.approved)), row(.approved, .cancellation, .becomes(.cancelled)),
+        row(.approved, .retry, .refused(.backchannelCompleted)), row(.approved, .cancellation, .becomes(.cancelled)),
 
         row(.done, .approval, .stays), row(.done, .refusal, .stays), row(.done, .poll, .stays),
-        row(.done, .retry, .refused(.done)), row(.done, .cancellation, .refused(.done)),
+        row(.done, .retry, .refused(.backchannelCompleted)),
+        row(.done, .cancellation, .refused(.backchannelCompleted)),
 
-        row(.failed, .approval, .stays), row(.failed, .refusal, .stays), row(.failed, .poll, .refused(.failed)),
+        row(.failed, .approval, .stays), row(.failed, .refusal, .stays),
+        row(.failed, .poll, .refused(BackchannelAuthenticationFailure.contradiction.error)),
         row(.failed, .retry, .becomes(.pending)), row(.failed, .cancellation, .becomes(.cancelled)),
 
         row(.cancelled, .approval, .stays), row(.cancelled, .refusal, .stays),
-        row(.cancelled, .poll, .refused(.cancelled)), row(.cancelled, .retry, .refused(.cancelled)),
-        row(.cancelled, .cancellation, .stays),
+        row(.cancelled, .poll, .refused(.backchannelCancelled)),
+        row(.cancelled, .retry, .refused(.backchannelCancelled)), row(.cancelled, .cancellation, .stays),
 
-        row(.expired, .approval, .stays), row(.expired, .refusal, .stays), row(.expired, .poll, .refused(.expired)),
-        row(.expired, .retry, .becomes(.pending)), row(.expired, .cancellation, .becomes(.cancelled)),
+        row(.expired, .approval, .stays), row(.expired, .refusal, .stays),
+        row(.expired, .poll, .refused(.backchannelExpired)), row(.expired, .retry, .becomes(.pending)),
+        row(.expired, .cancellation, .becomes(.cancelled)),
     ]
 
+    private static let end = Timestamp(secondsSinceEpoch: 100)
+    private static let before = Timestamp(secondsSinceEpoch: 99)
+
+    /// One that expires at ``end``.
+    private func record(_ phase: Status) throws -> BackchannelAuthenticationRecord {
+        let hash = try #require(TokenHash([UInt8](repeating: 1, count: 32)))
+        let terms = BackchannelAuthenticationRecord.Terms(
+            provider: "acme", clientID: try #require(ClientID("c")), demand: AuthenticationDemand(),
+            correlationID: try #require(CorrelationID("x")))
+        var record = BackchannelAuthenticationRecord(
+            handle: hash, caller: hash, terms: terms, notification: hash, expiresAt: Self.end, removedAt: Self.end)
+        record.phase = phase
+        record.failure = phase == .failed ? .contradiction : nil
+        return record
+    }
+
     @Test("changes its status with each event as the table says", arguments: rows)
-    func step(row: Row) { #expect(row.status.after(row.event) == row.step) }
+    func step(row: Row) throws {
+        // It is not stored that one has expired.
+        let record = try record(row.status == .expired ? .pending : row.status)
+        let now = row.status == .expired ? Self.end : Self.before
+        switch row.step {
+        case .becomes(let status): #expect(try record.phase(after: row.event, at: now) == status)
+        case .stays: #expect(try record.phase(after: row.event, at: now) == nil)
+        case .refused(let error): #expect(throws: error) { try record.phase(after: row.event, at: now) }
+        }
+    }
 
     @Test("has a row for every status and event")
     func complete() {
         let pairs = Set(Self.rows.map { "\($0.status) \($0.event)" })
-        #expect(pairs.count == Status.allCases.count * Status.Event.allCases.count)
+        #expect(pairs.count == Status.allCases.count * Event.allCases.count)
     }
 
     @Test(
@@ -61,15 +98,8 @@ struct BackchannelAuthenticationStatusTests {
             (.done, .done, .done), (.failed, .failed, .failed), (.cancelled, .cancelled, .cancelled),
         ])
     func expiry(phase: Status, before: Status, after: Status) throws {
-        let end = Timestamp(secondsSinceEpoch: 100)
-        let hash = try #require(TokenHash([UInt8](repeating: 1, count: 32)))
-        let terms = BackchannelAuthenticationRecord.Terms(
-            provider: "acme", clientID: try #require(ClientID("c")), demand: AuthenticationDemand(),
-            correlationID: try #require(CorrelationID("x")))
-        var record = BackchannelAuthenticationRecord(
-            handle: hash, caller: hash, terms: terms, notification: hash, expiresAt: end, removedAt: end)
-        record.phase = phase
-        #expect(record.phase(at: Timestamp(secondsSinceEpoch: 99)) == before)
-        #expect(record.phase(at: end) == after)
+        let record = try record(phase)
+        #expect(record.phase(at: Self.before) == before)
+        #expect(record.phase(at: Self.end) == after)
     }
 }

@@ -161,28 +161,21 @@ package struct DatabaseTransfer: Sendable, Hashable {
 /// deliberate changes.
 struct TransferDigest: Sendable, Hashable {
     private(set) var rows: Int64 = 0
-    private var sum: UInt64 = 0
+    private var sum = 0
 
     mutating func add(_ row: [TransferValue]) {
-        var bytes: [UInt8] = []
+        var hasher = Hasher()
         for value in row {
             switch value {
-            case .null: bytes.append(0)
-            case .integer(let number):
-                bytes.append(1)
-                withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
-            case .text(let text): Self.append(2, text.utf8, to: &bytes)
-            case .blob(let blob): Self.append(3, blob, to: &bytes)
+            case .null: hasher.combine(0)
+            case .integer(let number): hasher.combine([1, number])
+            // Equal strings may have different bytes.
+            case .text(let text): hasher.combine([2] + text.utf8)
+            case .blob(let blob): hasher.combine([3] + blob)
             }
         }
-        sum &+= bytes.withUnsafeBufferPointer { TokenHash(sha256Of: $0) }.number
+        sum &+= hasher.finalize()
         rows += 1
-    }
-
-    private static func append(_ mark: UInt8, _ content: some Collection<UInt8>, to bytes: inout [UInt8]) {
-        bytes.append(mark)
-        withUnsafeBytes(of: UInt64(content.count).bigEndian) { bytes.append(contentsOf: $0) }
-        bytes.append(contentsOf: content)
     }
 }
 

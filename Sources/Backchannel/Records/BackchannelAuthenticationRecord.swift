@@ -92,7 +92,7 @@ enum BackchannelAuthenticationEnding: Sendable, Hashable {
 }
 
 /// The state machine of backchannel authentication, which keeps no state.
-extension BackchannelAuthenticationRecord.Phase {
+extension BackchannelAuthenticationRecord {
     enum Event: String, Sendable, CaseIterable {
         /// The provider vouches for the user.
         case approval
@@ -105,51 +105,33 @@ extension BackchannelAuthenticationRecord.Phase {
         case cancellation
     }
 
-    /// The effect of an event.
-    enum Step: Sendable, Hashable {
-        case becomes(BackchannelAuthenticationRecord.Phase)
-        /// Nothing changes, without an error: duplicates, late notifications, and polls before there is an outcome.
-        case stays
-        /// An error for the client.
-        case refused(BackchannelAuthenticationRecord.Phase)
-    }
-
-    func after(_ event: Event) -> Step {
-        switch (self, event) {
-        case (.pending, .approval): .becomes(.approved)
-        case (.pending, .refusal): .becomes(.failed)
-        // Duplicate and late notifications are ignored.
-        case (_, .approval), (_, .refusal): .stays
-
-        case (.pending, .poll), (.done, .poll): .stays
-        case (.approved, .poll): .becomes(.done)
-        case (_, .poll): .refused(self)
-
-        case (.pending, .retry), (.failed, .retry), (.expired, .retry): .becomes(.pending)
-        case (_, .retry): .refused(self)
-
-        case (.cancelled, .cancellation): .stays
-        case (.done, .cancellation): .refused(self)
-        case (_, .cancellation): .becomes(.cancelled)
-        }
-    }
-}
-
-extension BackchannelAuthenticationRecord {
     func phase(at now: Timestamp) -> Phase {
         (phase == .pending || phase == .approved) && now >= expiresAt ? .expired : phase
     }
 
-    /// The phase that an event leads to; nil if nothing changes.
+    /// The phase that an event leads to; nil if nothing changes: for duplicates, late notifications, and polls before
+    /// there is an outcome.
     /// - Throws: Why an event of the client's is refused.
-    func phase(after event: Phase.Event, at now: Timestamp) throws(SignInError) -> Phase? {
-        switch phase(at: now).after(event) {
-        case .becomes(let phase): return phase
-        case .stays: return nil
-        case .refused(.failed): throw (failure ?? .unknown).error
-        case .refused(.cancelled): throw .backchannelCancelled
-        case .refused(.expired): throw .backchannelExpired
-        case .refused(.pending), .refused(.approved), .refused(.done): throw .backchannelCompleted
+    func phase(after event: Event, at now: Timestamp) throws(SignInError) -> Phase? {
+        switch (phase(at: now), event) {
+        case (.pending, .approval): return .approved
+        case (.pending, .refusal): return .failed
+        // Duplicate and late notifications are ignored.
+        case (_, .approval), (_, .refusal): return nil
+
+        case (.pending, .poll), (.done, .poll): return nil
+        case (.approved, .poll): return .done
+        case (.failed, .poll): throw (failure ?? .unknown).error
+        case (.expired, .poll): throw .backchannelExpired
+
+        case (.pending, .retry), (.failed, .retry), (.expired, .retry): return .pending
+
+        case (.cancelled, .cancellation): return nil
+        case (.pending, .cancellation), (.approved, .cancellation), (.failed, .cancellation), (.expired, .cancellation):
+            return .cancelled
+
+        case (.cancelled, .poll), (.cancelled, .retry): throw .backchannelCancelled
+        case (.approved, .retry), (.done, .retry), (.done, .cancellation): throw .backchannelCompleted
         }
     }
 }

@@ -144,11 +144,6 @@ struct TokenExplainer {
         var key: String { provider.kind == .zenkey ? provider.keys.clients : "the provider \(provider.id)" }
     }
 
-    private enum Demand {
-        case idToken(IDTokenExpectation, isEncrypted: Bool)
-        case logoutToken(of: [ClientID: Set<SigningAlgorithm>])
-    }
-
     /// Fetches the metadata and keys of the provider, and makes every check. The token is sent nowhere.
     /// - Throws: ``AdministratorError``, or ``LatchkeyStartError`` if no requests can be made.
     func explain(_ token: Secret) async throws -> TokenReport {
@@ -156,13 +151,13 @@ struct TokenExplainer {
         if kind == .logoutToken { try refuseOptionsOfIDTokens() }
         let source = try source()
         let moment = try moment()
-        let demand = try demand(kind, source)
-        let token = kind == .idToken ? try signedToken(in: token, source) : token
+        let explain =
+            kind == .idToken ? try idToken(token, source, at: moment) : try logoutToken(token, source, at: moment)
         let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParty = RelyingParty(
             configuration: configuration.relyingParty(of: source.provider), http: client, clock: clock)
         do throws(OIDCError) {
-            let report = try await explain(token, demand, source, relyingParty, at: moment)
+            let report = try await explain(relyingParty)
             await client.shutdown()
             return report
         } catch {
@@ -171,38 +166,49 @@ struct TokenExplainer {
         }
     }
 
-    private func explain(
-        _ token: Secret, _ demand: Demand, _ source: Source, _ relyingParty: RelyingParty, at moment: Timestamp
-    ) async throws(OIDCError) -> TokenReport {
-        let time = UTCTime.text(moment) + (question.at == nil ? " (now)" : "")
-        switch demand {
-        case .idToken(let expectation, let isEncrypted):
-            let client = expectation.clientID
+    private typealias Explanation = (RelyingParty) async throws(OIDCError) -> TokenReport
+
+    private func idToken(_ token: Secret, _ source: Source, at moment: Timestamp) throws -> Explanation {
+        let client = try client(of: source)
+        let expectation = expectation(client)
+        let signed = try signedToken(in: token, of: client, source)
+        return { (relyingParty) async throws(OIDCError) in
             let provider = try await relyingParty.provider(
-                for: source.network, clientID: client, correlationID: .random(from: .system))
+                for: source.network, clientID: client.id, correlationID: .random(from: .system))
             let explanation = await relyingParty.explain(
-                idToken: token, expecting: expectation, provider: provider, at: moment)
+                idToken: signed, expecting: expectation, provider: provider, at: moment)
             return TokenReport(
                 explanation,
-                heading: (isEncrypted ? "An encrypted" : "An")
-                    + " ID token for client \(client.text) from \(provider.issuer), at \(time):")
-        case .logoutToken(let clients):
-            guard let client = clients.keys.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
+                heading: (client.idTokenDecryption == nil ? "An" : "An encrypted")
+                    + " ID token for client \(client.id.text) from \(provider.issuer), at \(time(moment)):")
+        }
+    }
+
+    /// A provider may send it for any client.
+    private func logoutToken(_ token: Secret, _ source: Source, at moment: Timestamp) throws -> Explanation {
+        let clients = question.clientID == nil ? source.provider.clients : [try client(of: source)]
+        return { (relyingParty) async throws(OIDCError) in
+            guard let first = clients.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
             let provider = try await relyingParty.provider(
-                for: nil, clientID: client, correlationID: .random(from: .system))
+                for: nil, clientID: first.id, correlationID: .random(from: .system))
             let explanation = await relyingParty.explain(
-                logoutToken: token, for: clients, provider: provider, at: moment)
+                logoutToken: token,
+                for: Dictionary(clients.map { ($0.id, $0.signingAlgorithms) }, uniquingKeysWith: { first, _ in first }),
+                provider: provider, at: moment)
             return TokenReport(
-                explanation, heading: "A logout token from \(provider.issuer), at \(time):",
+                explanation, heading: "A logout token from \(provider.issuer), at \(time(moment)):",
                 caution: "A logout token is valid once; whether it was used before is not checked here.")
         }
     }
 
+    private func time(_ moment: Timestamp) -> String { UTCTime.text(moment) + (question.at == nil ? " (now)" : "") }
+
     /// What an encrypted ID token contains, if the client's are encrypted.
-    private func signedToken(in token: Secret, _ source: Source) throws -> Secret {
-        let credentials = try client(of: source).credentials
+    private func signedToken(
+        in token: Secret, of client: Configuration.Client, _ source: Source
+    ) throws(AdministratorError) -> Secret {
         do throws(OIDCError) {
-            return try credentials.signedToken(
+            return try client.credentials.signedToken(
                 in: token, rules: configuration.relyingParty(of: source.provider).idTokenRules)
         } catch {
             throw AdministratorError(.usage, "a sign-in refuses the token before any check: \(error.reason)")
@@ -272,21 +278,7 @@ struct TokenExplainer {
         throw AdministratorError(.usage, "--at is not a time; write 2026-11-21T01:02:03Z, or seconds since 1970")
     }
 
-    private func demand(_ kind: Question.Kind, _ source: Source) throws -> Demand {
-        switch kind {
-        case .idToken:
-            return .idToken(
-                try expectation(source), isEncrypted: try client(of: source).idTokenDecryption != nil)
-        // A provider may send it for any client.
-        case .logoutToken:
-            let clients = question.clientID == nil ? source.provider.clients : [try client(of: source)]
-            return .logoutToken(
-                of: Dictionary(clients.map { ($0.id, $0.signingAlgorithms) }, uniquingKeysWith: { first, _ in first }))
-        }
-    }
-
-    private func expectation(_ source: Source) throws -> IDTokenExpectation {
-        let client = try client(of: source)
+    private func expectation(_ client: Configuration.Client) -> IDTokenExpectation {
         var expectation = IDTokenExpectation(clientID: client.id)
         expectation.signingAlgorithms = client.signingAlgorithms
         expectation.nonce = question.nonce

@@ -135,6 +135,13 @@ extension APIOperation.Parameter {
     package static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
 }
 
+extension [APISchema.Field] {
+    /// As fields of the query.
+    package var inQuery: [APIOperation.Parameter] {
+        map { .query($0.name, isRequired: $0.isRequired, $0.schema) }
+    }
+}
+
 extension APIOperation.Response {
     /// JSON.
     public static func json(

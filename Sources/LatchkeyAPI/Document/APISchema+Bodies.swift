@@ -30,16 +30,17 @@ extension APISchema {
     ])
 
     package static let clientID = text(
-        "The app, as the providers know it. Also `clientId`.", pattern: "^[ -~]+$", lengths: 1...255,
-        example: "ccid-example")
+        "The app, as the providers know it; required if the provider has several clients. Also `clientId`.",
+        pattern: "^[ -~]+$", lengths: 1...255, example: "ccid-example")
 
     package static let codeVerifier = text(
         "The verifier of the challenge in the authorization request, or in the start (RFC 7636). Also `codeVerifier`.",
         pattern: "^[A-Za-z0-9._~-]+$", lengths: 43...128, example: APIExample.verifier)
 
-    package static let acrValues = words(
-        "The requested levels of assurance; the ID token's `acr` must be one of them. Also `acrValues`.", upTo: 255,
-        example: "a1 a3")
+    private static let acrValuesMeaning =
+        "The requested levels of assurance; the ID token's `acr` must be one of them. Also `acrValues`."
+
+    package static let acrValues = words(acrValuesMeaning, upTo: 255, example: "a1 a3")
 
     package static let maximumAge = integer(
         "How long ago the user may have authenticated at the provider, in seconds, up to 31536000. The ID token must "
@@ -59,9 +60,7 @@ extension APISchema {
                     "The authorization code.", pattern: "^[ -~]+$", lengths: 1...4096, example: APIExample.code)
             ],
             optional: [
-                "client_id": text(
-                    "The app, as the providers know it; required if the provider has several clients. Also `clientId`.",
-                    pattern: "^[ -~]+$", lengths: 1...255, example: "ccid-example"),
+                "client_id": clientID,
                 "redirect_uri": redirectURI(
                     "Byte for byte as in the authorization request; required unless the client has exactly one."),
                 "code_verifier": codeVerifier,
@@ -83,28 +82,37 @@ extension APISchema {
             "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
         ])
 
-    /// The fields of a start by redirects, in a body.
+    /// The fields of a start by redirects, in a body or in a query. A query has all but `phone_number`.
     package static func startFields(
-        of types: [String], end description: String, _ redirectURI: String
+        of types: [String], end description: String, _ redirectURI: String, inQuery: Bool = false
     ) -> [Field] {
-        fields(
+        func words(_ description: String, upTo longest: Int, example: String) -> APISchema {
+            inQuery
+                ? Self.wordsInQuery(description, upTo: longest, example: example)
+                : Self.words(description, upTo: longest, example: example)
+        }
+        return fields(
             [
-                "client_type": text("Also `clientType`.", choices: types),
+                "client_type": text(
+                    "The kind of frontend: one that `redirect_uri` is for. Also `clientType`.", choices: types),
                 "redirect_uri": visible(description, upTo: 2048, example: redirectURI),
             ],
             optional: [
                 "client_id": clientID,
                 "scope": words("Words of the client's `scopes`.", upTo: 1024, example: "openid email"),
-                "acr_values": acrValues, "context": context,
-                "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
-                "login_hint": text("The expected user."),
+                "acr_values": words(acrValuesMeaning, upTo: 255, example: "a1 a3"), "context": context,
+                "prompt": words(
+                    "Words of `login`, `consent` and `select_account`, or `none` alone. After `login`, the ID token's "
+                        + "`auth_time` must not be before the start.", upTo: 64, example: "login"),
+                "max_age": maximumAge, "login_hint": text("The expected user."),
                 "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
-                "operator": operatorName, "phone_number": phoneNumber,
+                "operator": operatorName,
                 "code_challenge": text(
-                    "Of a verifier for `POST /auth/session`; a link does not use it.", pattern: "^[A-Za-z0-9_-]{43}$"),
+                    "Of a verifier for `POST /auth/session`; required for `spa`. A link does not use it.",
+                    pattern: "^[A-Za-z0-9_-]{43}$", example: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
                 "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
                 "correlation_id": correlationID,
-            ]) + networkFields
+            ]) + networkFields + (inQuery ? [] : fields(optional: ["phone_number": phoneNumber]))
     }
 
     private static let pageFields = fields(optional: [

@@ -79,12 +79,15 @@ public struct APISchema: Sendable {
             (
                 "anyOf",
                 .array([
-                    text("Separated by spaces", pattern: "^[ -~]*$", lengths: 0...longest).json,
-                    list("As an array", of: word).json,
+                    wordsInQuery("Separated by spaces", upTo: longest).json, list("As an array", of: word).json,
                 ])
             ),
             ("examples", .texts([example])),
         ])
+    }
+
+    static func wordsInQuery(_ description: String, upTo longest: Int, example: String? = nil) -> APISchema {
+        text(description, pattern: "^[ -~]*$", lengths: 0...longest, example: example)
     }
 
     package static func fields(

@@ -52,8 +52,14 @@ package enum BrowserPages {
             """)
     }
 
+    /// - Parameters:
+    ///   - path: The path below which a proxy serves this server; or a relative path of the front page.
+    ///   - main: What follows the title, as HTML. So are the other parts: further elements of the head, those before and
+    ///     in the bar, the attributes of the main part, and what follows it.
     package static func page(
-        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, forms: Forms = .none
+        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, forms: Forms = .none,
+        head: String = "", beforeBar: String = "<body class=\"plain\">", bar: String = "", attributes: String = "",
+        foot: String = ""
     ) -> Response {
         let html = """
             <!DOCTYPE html>
@@ -65,16 +71,16 @@ package enum BrowserPages {
             <title>\(HTML.escaped(title)) · Latchkey</title>
             <link rel="icon" href="\(HTML.escaped(path))/favicon.svg">
             <link rel="stylesheet" href="\(HTML.escaped(path))/style.css">
-            </head>
-            <body class="plain">
+            \(head)</head>
+            \(beforeBar)
             <header class="bar">
             <a class="brand" href="\(HTML.escaped(path))/"><span class="mark" aria-hidden="true"></span>Latchkey</a>
-            </header>
-            <main>
+            \(bar)</header>
+            <main\(attributes)>
             <h1>\(HTML.escaped(title))</h1>
             \(main)
             </main>
-            </body>
+            \(foot)</body>
             </html>
 
             """

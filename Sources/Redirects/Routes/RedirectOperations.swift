@@ -82,45 +82,11 @@ extension RedirectsFeature {
         application/json` the response has the location instead. Latchkey makes and keeps `state`, `nonce` and the \
         code verifier of the authorization request. A refusal is a page for a person, unless JSON is asked for.
         """,
-        parameters: [
-            .provider,
-            .query(
-                "client_type", isRequired: true,
-                .text(
-                    "The kind of frontend: one that the client's `redirect_uri` is for.",
-                    choices: ["web", "spa", "ios", "android", "popup"])),
-            .query(
-                "redirect_uri", isRequired: true,
-                .visible(
-                    "Where the sign-in ends: one of the client's.", upTo: 2048, example: "https://web.example/done")),
-            .query("client_id", .text("Required if there are several clients.", example: "ccid-example")),
-            .query("mccmnc", .text("Selects the carrier.", pattern: "^[0-9]{5,6}$", example: "310410")),
-            .query(
-                "operator",
-                .text(
-                    "Selects the mobile operator of a provider of kind `camara`, which has one, in place of `mccmnc`.",
-                    example: "northwind")),
-            .query("scope", .text("Words of the client's `scopes`.", example: "openid email")),
-            .query(
-                "acr_values",
-                .text("The requested levels of assurance; the ID token's `acr` must be one of them.", example: "a1")),
-            .query("context", .text("The text shown to the user: at most 280 characters.")),
-            .query(
-                "prompt",
-                .text(
-                    "Words of `login`, `consent` and `select_account`, or `none` alone. After `login`, the ID token's "
-                        + "`auth_time` must not be before the start.", example: "login")),
-            .query("max_age", .maximumAge),
-            .query("login_hint", .text("The expected user.")),
-            .query(
-                "code_challenge",
-                .text(
-                    "Of a verifier for `POST /auth/session`; required for `spa`.", pattern: "^[A-Za-z0-9_-]{43}$",
-                    example: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")),
-            .query("code_challenge_method", .text("With `code_challenge`.", choices: ["S256"])),
-            .query("correlation_id", .text("Names the sign-in in the logs.", example: APIExample.correlationID)),
-            .query("tracking_id", .visible("In a success; by default the correlation id.", upTo: 128, example: "t-1")),
-        ],
+        parameters: [.provider]
+            + APISchema.startFields(
+                of: ["web", "spa", "ios", "android", "popup"], end: "Where the sign-in ends: one of the client's.",
+                "https://web.example/done", inQuery: true
+            ).inQuery,
         responses: [.redirect(), .startLocation],
         refusals: [
             .providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .operatorUnknown, .otherClientAtSignIn,
@@ -147,8 +113,7 @@ extension RedirectsFeature {
         The provider, or another site, sends the browser here (OpenID Connect Core section 4). The sign-in is as one \
         that begins with `startRedirect` for `client_type=web`. 404 unless `initiate_login_client` is set.
         """,
-        parameters: [.provider]
-            + APISchema.loginInitiationFields.map { .query($0.name, isRequired: $0.isRequired, $0.schema) },
+        parameters: [.provider] + APISchema.loginInitiationFields.inQuery,
         responses: [.redirect(), .startLocation],
         refusals: [.providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn])
 
@@ -171,7 +136,7 @@ extension RedirectsFeature {
         to redirect to, the person gets a page. From `{public_url}/sign-in`, a user who must register gets to \
         `/register`.
         """,
-        parameters: [.provider] + APISchema.authorizationResponseFields.map { .query($0.name, $0.schema) },
+        parameters: [.provider] + APISchema.authorizationResponseFields.inQuery,
         responses: [
             .redirect(),
             .text(

@@ -11,7 +11,7 @@ import Testing
         registry.add([metric])
         let resource = TelemetryResource(serviceName: "s", version: "v")
         let body = String(
-            decoding: MetricExport.body(registry.readings(), since: 7, at: 9, of: resource), as: UTF8.self)
+            decoding: resource.body(registry.readings(), since: 7, at: 9), as: UTF8.self)
         let start = try #require(body.firstRange(of: #""scope":{"name":"latchkey","version":"v"},"metrics":["#))
         return String(body[start.upperBound...].dropLast("]}]}]}".count))
     }

@@ -17,7 +17,7 @@ import Tracing
         + #""scopeSpans":[{"scope":{"name":"latchkey","version":"1.2"},"spans":["#
 
     private func body(_ spans: [SpanRecord]) -> String {
-        String(decoding: TraceExport.body(spans, of: Self.resource), as: UTF8.self)
+        String(decoding: Self.resource.body(spans), as: UTF8.self)
     }
 
     @Test("A span has its ids in hexadecimal digits, times as strings, and its kind and status as numbers")

@@ -19,7 +19,7 @@ import Tracing
     private static let span = "00f067aa0ba902b7"
 
     private func tracer(ratio: Double, _ kept: Kept, random: RandomSource = .system) -> ExportTracer {
-        ExportTracer(sampler: SpanSampler(ratio: ratio), random: random) { span in
+        ExportTracer(ratio: ratio, random: random) { span in
             kept.spans.withLock { $0.append(span) }
         }
     }
@@ -60,7 +60,7 @@ import Tracing
         ] as [(Double, UInt8, Bool)])
     func ratio(ratio: Double, first: UInt8, isRecorded: Bool) {
         #expect(
-            SpanSampler(ratio: ratio).records([UInt8](repeating: 0xff, count: 9) + [first, 0, 0, 0, 0, 0, 0])
+            tracer(ratio: ratio, Kept()).records([UInt8](repeating: 0xff, count: 9) + [first, 0, 0, 0, 0, 0, 0])
                 == isRecorded)
     }
 
