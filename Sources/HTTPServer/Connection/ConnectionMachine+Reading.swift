@@ -41,7 +41,7 @@ extension ConnectionMachine {
         case .chunks(let head, let body):
             phase = .idle
             return try useChunks(head, body, bytes)
-        case .handshake, .handling, .responding, .lingering, .closed: return (.wait, 0)
+        case .handshake, .handling, .responding, .streaming, .lingering, .ended, .closing, .closed: return (.wait, 0)
         }
     }
 

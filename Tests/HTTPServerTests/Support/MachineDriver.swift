@@ -1,6 +1,7 @@
 import EventLoops
-import HTTPServer
 import HTTPTypes
+
+@testable import HTTPServer
 
 /// Passes bytes to a ``ConnectionMachine`` like a connection whose handler responds at once.
 struct MachineDriver {
@@ -56,10 +57,11 @@ struct MachineDriver {
                     Handled(
                         method: head.method.rawValue, path: head.path, query: head.rawQuery, body: body, closes: closes)
                 )
-                action = machine.respond(isLast: closes, at: now)
+                action = machine.respond(to: head, at: now)
             case .refuse(let error):
                 outcome.refusal = outcome.refusal ?? error
-                action = machine.respond(isLast: true, at: now)
+                action = machine.respond(to: nil, at: now)
+            case .endWriting: return
             case .close:
                 outcome.isClosed = true
                 return
@@ -86,9 +88,9 @@ struct MachineDriver {
 
 extension ConnectionMachine {
     /// A short response whose bytes the socket takes at once.
-    mutating func respond(isLast: Bool, at now: MonotonicTime) -> Action {
-        _ = respond(contentBytes: 0, isLast: isLast, at: now)
-        outputWasSent()
+    mutating func respond(to head: RequestHead?, at now: MonotonicTime) -> Action {
+        _ = respond(Response(status: .ok), to: head, date: [], at: now)
+        _ = send { bytes, _ in bytes.count }
         return nextAction(at: now)
     }
 }
