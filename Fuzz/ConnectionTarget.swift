@@ -125,9 +125,9 @@ private struct Conversation {
         var action = first
         while true {
             switch action {
-            case .wait: return
-            case .sendContinue:
-                output += ResponseSerializer.continueLine
+            case .wait:
+                // Perhaps 100 Continue.
+                send()
                 return
             case .handle(let head, let body): action = handle(head, body)
             case .refuse(let error):
@@ -155,11 +155,15 @@ private struct Conversation {
     private mutating func respond(_ response: Response, to head: RequestHead?) -> ConnectionMachine.Action {
         let date = Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8)
         _ = machine.respond(response, to: head, date: date, at: Self.start)
+        send(isSeen: head != nil)
+        return machine.nextAction(at: Self.start)
+    }
+
+    private mutating func send(isSeen: Bool = true) {
         _ = machine.send { bytes, _ in
-            if head != nil { output += bytes }
+            if isSeen { output += bytes }
             return bytes.count
         }
-        return machine.nextAction(at: Self.start)
     }
 
     /// A client that sends nothing more is not waited for.
@@ -168,7 +172,7 @@ private struct Conversation {
         demand(machine.deadline < Self.start.advanced(by: .seconds(120)), "a connection that waits has a deadline")
         switch machine.tick(at: machine.deadline) {
         case .close, .refuse: break
-        case .wait, .sendContinue, .handle, .endWriting: demand(false, "a connection ends at its deadline")
+        case .wait, .handle, .endWriting: demand(false, "a connection ends at its deadline")
         }
     }
 }

@@ -102,9 +102,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     func drain() {
         machine.unreceived = .detach
         guard machine.isOpen else { return close() }
-        takeLastRequest()
         stream?.task.cancel()
-        run(machine.drain())
+        takeLastRequest()
     }
 
     /// Closes at once, whatever is in progress.
@@ -126,17 +125,16 @@ final class Connection: LoopMember, @unchecked Sendable {
         } else if lost === slot {
             service.limited(.evicted)
             machine.unreceived = .discarded
-            let mayRespond = machine.isReading || machine.isHandling
+            guard machine.mayRespond else { return close() }
             takeLastRequest()
-            if machine.isReading || !mayRespond { close() }
+            if machine.isReading { close() }
         }
     }
 
     /// A request may wait in the socket that the poller has not reported yet: it is served, as the last one.
     private func takeLastRequest() {
-        machine.takeLastRequest()
         socket.expectInput()
-        run()
+        run(machine.drain())
     }
 
     // MARK: TLS
@@ -200,19 +198,17 @@ final class Connection: LoopMember, @unchecked Sendable {
         var served = 0
         while machine.isOpen {
             if machine.isSent {
-                action = machine.nextAction(at: .now())
+                // Other connections of the loop run first. They may change this one, so no action waits for them.
+                if served == Connection.requestsPerTurn { return loop.execute { self.run() } }
                 served += 1
-                // Other connections of the loop run first.
-                if served == Connection.requestsPerTurn { return loop.execute { [action] in self.run(action) } }
+                action = machine.nextAction(at: .now())
             }
             switch action {
             case .wait:
-                guard socket.mayRead, machine.wantsInput else { return account() }
+                if machine.hasInterimResponse { flush() }
+                guard socket.mayRead, machine.wantsInput else { return machine.isDone ? close() : account() }
                 action = read()
                 continue
-            case .sendContinue:
-                machine.output.bytes += ResponseSerializer.continueLine
-                flush()
             case .close: close()
             case .endWriting: socket.endWriting()
             case .refuse(let error): refuse(error)
@@ -272,9 +268,12 @@ final class Connection: LoopMember, @unchecked Sendable {
         if machine.output.isEmpty { swap(&machine.output.bytes, &shared.buffer) }
         let isLater = machine.respond(
             response, to: head, date: shared.date.lines(at: time(nil)), turnHasMore: loop.hasMoreWorkThisTurn, at: now)
-        if isLater { shared.sendLater(self) } else { flush() }
         // A stream works until its end.
-        if machine.isStreaming, let source = response.stream { begin(source) } else { slot.markIdle(at: now) }
+        if !machine.isStreaming { slot.markIdle(at: now) }
+        // This may send at once, and serve the next request.
+        if isLater { return shared.sendLater(self) }
+        flush()
+        if machine.isStreaming, let source = response.stream { begin(source) }
     }
 
     /// Sends what the socket takes of the output.
@@ -299,14 +298,17 @@ final class Connection: LoopMember, @unchecked Sendable {
             await withCheckedContinuation { done in loop.execute { self.write(bytes, done) } }
         }
         let task = Task(executorPreference: loop) {
+            let isWhole: Bool
             do {
                 try await source.produce(writer)
-                self.streamEnded(isWhole: true)
+                isWhole = true
             } catch {
-                self.streamEnded(isWhole: false)
+                isWhole = false
             }
+            // When the task is over: until then it has the place, which the next request may need.
+            self.loop.execute { self.streamEnded(isWhole: isWhole) }
         }
-        stream = ResponseStream(task: task, place: source.place)
+        stream = ResponseStream(task: task)
         // The drain came before the stream.
         if machine.isDraining { task.cancel() }
     }

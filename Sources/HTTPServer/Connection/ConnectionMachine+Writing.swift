@@ -38,6 +38,9 @@ extension ConnectionMachine {
 
     package var isStreaming: Bool { if case .streaming = phase { true } else { false } }
 
+    /// Whether the output is a 100 Continue that the socket has not got.
+    var hasInterimResponse: Bool { wantsInput && !output.isEmpty && !output.isFull }
+
     // MARK: Responses
 
     /// Adds a response to the output, or the head of a streamed one.
@@ -50,6 +53,7 @@ extension ConnectionMachine {
         _ response: borrowing Response, to head: RequestHead?, date: [UInt8], turnHasMore: Bool = false,
         at now: MonotonicTime
     ) -> Bool {
+        assert(isHandling)
         let (method, minorVersion) = (head?.method ?? .get, head?.minorVersion ?? 1)
         let isStreamed = ResponseSerializer.streams(response, to: method)
         // Without chunks the content ends with the connection.

@@ -10,8 +10,6 @@ package struct ConnectionMachine {
     package enum Action {
         /// Wait for the next event.
         case wait
-        /// Send 100 Continue (RFC 9110 section 10.1.1), then wait.
-        case sendContinue
         /// Give this request to the handler, then call ``respond(_:to:date:turnHasMore:at:)``.
         case handle(RequestHead, body: [UInt8])
         /// Respond with this error and close.
@@ -65,7 +63,7 @@ package struct ConnectionMachine {
     var unused: [UInt8] = []
     var unusedStart = 0
     var requestCount = 0
-    private var inputHasEnded = false
+    private(set) var inputHasEnded = false
     package private(set) var isDraining = false
     private var lingered = 0
     /// Whether the connection closes after the current response.
@@ -161,7 +159,13 @@ package struct ConnectionMachine {
     /// Whether it waits for a handler, or for the socket to take output.
     var isWaiting: Bool { isOpen && !wantsInput && !isSent }
 
+    /// Whether it takes no further request, and has responded to all that it received.
+    package var isDone: Bool { isDraining && isIdle }
+
     var isHandling: Bool { if case .handling = phase { true } else { false } }
+
+    /// Whether no response is under way, so that another one may follow.
+    var mayRespond: Bool { isReading || isHandling || isSent }
 
     var isInHandshake: Bool { if case .handshake = phase { true } else { false } }
 
@@ -209,7 +213,7 @@ package struct ConnectionMachine {
         let action = advanceOverUnused(at: now)
         guard inputHasEnded else { return action }
         switch action {
-        case .wait, .sendContinue: return refuse(.incomplete)
+        case .wait: return refuse(.incomplete)
         case .handle, .refuse, .endWriting, .close: return action
         }
     }
@@ -235,24 +239,21 @@ package struct ConnectionMachine {
         }
     }
 
-    /// The next response is the last one, and says so.
-    mutating func takeLastRequest() { isDraining = true }
-
     /// Refuses a request that has not arrived in full. One that a handler has is the last one, and what has arrived
     /// after it is dropped.
     mutating func refuseIncompleteRequest() -> Action {
         if isReading { return refuse(.incompleteRequests) }
-        takeLastRequest()
+        isDraining = true
         dropUnused()
         return .wait
     }
 
-    /// The server stops: the connection takes no further request. A reader that has not taken the last piece of a
-    /// stream would delay it.
+    /// The connection takes no further request: the next response is the last one, and says so; see ``isDone``. A
+    /// reader that has not taken the last piece of a stream would delay the end.
     package mutating func drain() -> Action {
         isDraining = true
         if isInHandshake { return .close }
-        return isIdle || isStreaming && !output.isEmpty ? close() : .wait
+        return isStreaming && !output.isEmpty ? close() : .wait
     }
 
     private mutating func close() -> Action {
@@ -269,7 +270,11 @@ package struct ConnectionMachine {
         return .refuse(restriction?.refusal ?? error)
     }
 
-    mutating func dropUnused() { (unused, unusedStart) = ([], 0) }
+    /// What follows may be the rest of a request, so nothing more is read from this connection.
+    mutating func dropUnused() {
+        (unused, unusedStart) = ([], 0)
+        closesWhenSent = true
+    }
 
     private mutating func linger(_ count: Int) -> Action {
         lingered += count

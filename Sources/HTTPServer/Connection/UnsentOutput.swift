@@ -17,6 +17,9 @@ package struct UnsentOutput {
     /// Sent since the system was asked.
     private var sent = 0
 
+    /// Whether the socket has refused some of the bytes. Before that, they only wait for the end of the loop's turn.
+    private(set) var isFull = false
+
     package init() {}
 
     /// Whether the socket has taken all bytes.
@@ -29,7 +32,7 @@ package struct UnsentOutput {
     /// The memory that the output takes. A socket that does not take everything is full.
     /// - Parameter systemBytes: What the system may keep for one socket.
     package func heldBytes(ofSystem systemBytes: Int) -> Int {
-        guard !isEmpty else { return min(2 * inSystem, systemBytes) }
+        guard isFull else { return min(2 * inSystem, systemBytes) }
         return bytes.count + (content.map { $0.owner == nil ? $0.bytes.count : 0 } ?? 0) + systemBytes
     }
 
@@ -43,12 +46,13 @@ package struct UnsentOutput {
     }
 
     /// Nothing more is sent.
-    package mutating func drop() { (bytes, content, start) = ([], nil, 0) }
+    package mutating func drop() { (bytes, content, start, isFull) = ([], nil, 0, false) }
 
     /// Passes the bytes to `send`, until it takes less than all of them.
     /// - Parameter send: Gets bytes, and whether others follow; returns how many it took, nil for a failure.
     /// - Returns: False after a failure.
     package mutating func send(_ send: (UnsafeRawBufferPointer, Bool) -> Int?) -> Bool {
+        defer { isFull = !isEmpty }
         if !bytes.isEmpty {
             let more = content != nil
             guard count(bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[start...]), more) }) else {

@@ -103,7 +103,6 @@ struct StreamSource: Sendable {
 struct ResponseStream {
     /// Produces the content, until it is cancelled.
     let task: Task<Void, Never>
-    let place: CountLimit.Place?
     /// Waits while a piece is being sent: one at a time. Resumed with whether the socket has taken the piece.
     var waiting: CheckedContinuation<Bool, Never>?
 

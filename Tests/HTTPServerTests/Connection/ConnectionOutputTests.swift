@@ -21,6 +21,8 @@ struct ConnectionOutputTests {
         case drain
         case unreceived(ConnectionMachine.UnreceivedOutput)
         case refuseIncomplete
+        /// The socket has nothing to read.
+        case allRead
         case end(inSystem: Int)
         case handshake
         /// Time passes, and the machine is told.
@@ -71,6 +73,7 @@ struct ConnectionOutputTests {
                 let action = machine.streamEnded(isWhole: isWhole, at: now)
                 if machine.isSent { say(machine.nextAction(at: now)) } else { say(action) }
             case .refuseIncomplete: say(machine.refuseIncompleteRequest())
+            case .allRead: said.append(machine.isDone ? "done" : "not done")
             case .drain: say(machine.drain())
             case .unreceived(let unreceived): machine.unreceived = unreceived
             case .end(let bytes): said.append("\(machine.end(inSystem: bytes, at: now))")
@@ -92,8 +95,8 @@ struct ConnectionOutputTests {
 
         private mutating func say(_ action: ConnectionMachine.Action) {
             switch action {
+            case .wait where machine.hasInterimResponse: said.append("continue")
             case .wait: said.append(machine.wantsInput ? "read" : "wait")
-            case .sendContinue: said.append("continue")
             case .handle(let head, _):
                 self.head = head
                 said.append("handle \(head.path)")
@@ -114,6 +117,8 @@ struct ConnectionOutputTests {
 
     private static let get = request("GET /")
     private static let last = request("GET /", "Connection: close")
+    /// The rest of its content would be a request.
+    private static let begun = request("POST /", "Content-Length: 1000", then: "GET ")
     private static let large = 20_000
 
     @Test(
@@ -143,7 +148,6 @@ struct ConnectionOutputTests {
     func afterOthers() {
         var run = Run(restriction: nil)
         run.perform(.receive(request("POST /", "Expect: 100-continue", "Content-Length: 1")))
-        run.machine.output.bytes += ResponseSerializer.continueLine
         for step in [Step.receive("x"), .respond(10, turnHasMore: true), .taken] { run.perform(step) }
         #expect(run.said == ["continue", "handle /", "now", "read"])
     }
@@ -180,8 +184,40 @@ struct ConnectionOutputTests {
             Row(
                 "the memory of what follows a request is needed",
                 [.receive(get + get), .refuseIncomplete, .respond(), .taken], ["handle /", "wait", "now", "end, read"]),
+            Row(
+                "the memory of what follows a response is needed",
+                [.receive(get + begun), .respond(), .full, .refuseIncomplete, .taken, .receive("/hidden" + get)],
+                ["handle /", "now", "wait", "end, read", "read"]),
+            Row(
+                "the memory of what follows a stream is needed",
+                [
+                    .receive(get + begun), .respond(streamed: true), .taken, .refuseIncomplete,
+                    .streamEnded(isWhole: true), .taken,
+                ],
+                ["handle /", "now", "not sent", "wait", "wait", "end, read"]),
         ])
     func order(_ row: Row) { check(row) }
+
+    @Test(
+        "When the server stops, a connection is done once it has served what it received",
+        arguments: [
+            Row("does not stop", [.allRead], ["not done"]),
+            Row("idle", [.drain, .allRead], ["read", "done"]),
+            Row("a part of a head", [.receive("GET"), .drain, .allRead], ["read", "read", "not done"]),
+            Row("a handler has a request", [.receive(get), .drain, .allRead], ["handle /", "wait", "not done"]),
+            Row(
+                "a response is under way", [.receive(get), .respond(), .full, .drain, .allRead, .taken, .allRead],
+                ["handle /", "now", "wait", "not done", "read", "done"]),
+            Row(
+                "a response is under way, and a request follows",
+                [.receive(get), .respond(), .full, .drain, .taken, .receive(get), .respond(), .taken, .allRead],
+                ["handle /", "now", "wait", "read", "handle /", "now", "end, read", "not done"]),
+            Row(
+                "a response is under way, and a request has followed",
+                [.receive(get + get), .respond(), .full, .drain, .taken, .allRead, .respond(), .taken],
+                ["handle /", "now", "wait", "handle /", "not done", "now", "end, read"]),
+        ])
+    func stops(_ row: Row) { check(row) }
 
     private static let piece = "5\r\naaaaa\r\n"
 
@@ -306,12 +342,16 @@ struct ConnectionOutputTests {
         output.update(inSystem: 4096)
         #expect(output.measuresAtTick && output.heldBytes(ofSystem: 1 << 20) == 8192)
         #expect(output.heldBytes(ofSystem: 5000) == 5000)
+        output.update(inSystem: 0)
         output.bytes = [UInt8](repeating: 0, count: 100)
-        #expect(output.heldBytes(ofSystem: 5000) == 5100)
+        #expect(output.heldBytes(ofSystem: 5000) == 0, "it waits for the end of the loop's turn")
         #expect(output.send { bytes, _ in min(60, bytes.count) } && !output.isEmpty)
         #expect(output.heldBytes(ofSystem: 5000) == 5100)
         #expect(!output.send { _, _ in nil })
+        #expect(output.heldBytes(ofSystem: 5000) == 5100)
         #expect(output.send { bytes, hasMore in bytes.count == 40 && !hasMore ? 40 : nil } && output.isEmpty)
+        output.bytes = [0]
+        #expect(output.heldBytes(ofSystem: 5000) == 0)
     }
 
     @Test("Content follows the head from where it is; only what no other response holds is memory of the output")
@@ -321,6 +361,7 @@ struct ConnectionOutputTests {
             var output = UnsentOutput()
             output.bytes = [1, 2]
             output.add(ResponseContent([0, 3, 4, 5, 0], part: 1..<4, owner: owner))
+            #expect(output.send { _, _ in 0 })
             #expect(output.heldBytes(ofSystem: 1000) == (owner == nil ? 1007 : 1002))
             var (sent, others): ([UInt8], [Bool]) = ([], [])
             while !output.isEmpty {

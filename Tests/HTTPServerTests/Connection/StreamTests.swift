@@ -290,6 +290,21 @@ import Testing
         }
     }
 
+    @Test("A stream that has ended makes room for the next request of its connection")
+    func limitOfPipeline() async throws {
+        let handler = Self.streaming { writer in try await writer.write(Array("first".utf8)) }
+        var limits = ServerLimits()
+        limits.streams = 1
+        try await LiveServer.run(limits: limits, handler: handler) { live in
+            let get = HTTPServerTests.request("GET /stream")
+            let client = try await live.connect()
+            try await client.send(get + get + HTTPServerTests.request("GET /stream", "Connection: close"))
+            let said = String(decoding: try await client.readUntilClosed(), as: UTF8.self)
+            #expect(said.split(separator: "5\r\nfirst\r\n0\r\n\r\n").count == 3)
+            #expect(said.split(separator: "HTTP/1.1 200 ").count == 3)
+        }
+    }
+
     @Test("What wraps a handler, such as the log, gets the refusal of a stream that is too many")
     func limitIsSeen() async throws {
         let seen = Mutex<[Int]>([])

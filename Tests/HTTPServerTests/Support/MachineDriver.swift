@@ -47,9 +47,8 @@ struct MachineDriver {
         var action = first
         while true {
             switch action {
-            case .wait: return
-            case .sendContinue:
-                continues += 1
+            case .wait:
+                noteContinue()
                 return
             case .handle(let head, let body):
                 let closes = machine.closesAfterResponse
@@ -59,6 +58,7 @@ struct MachineDriver {
                 )
                 action = machine.respond(to: head, at: now)
             case .refuse(let error):
+                noteContinue()
                 outcome.refusal = outcome.refusal ?? error
                 action = machine.respond(to: nil, at: now)
             case .endWriting: return
@@ -67,6 +67,12 @@ struct MachineDriver {
                 return
             }
         }
+    }
+
+    /// Sends 100 Continue: before a response there is no other output.
+    private mutating func noteContinue() {
+        if !machine.output.isEmpty { continues += 1 }
+        _ = machine.send { bytes, _ in bytes.count }
     }
 
     /// The outcome of bytes that arrive in pieces, each of which ends at one of the cuts.
