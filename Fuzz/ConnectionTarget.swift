@@ -125,15 +125,16 @@ private struct Conversation {
         var action = first
         while true {
             switch action {
-            case .wait: return
-            case .sendContinue:
-                output += ResponseSerializer.continueLine
+            case .wait:
+                // Perhaps 100 Continue.
+                send()
                 return
             case .handle(let head, let body): action = handle(head, body)
             case .refuse(let error):
                 demand(refusal == nil, "a connection is refused once")
                 refusal = error
-                action = respond(isLast: true)
+                action = respond(Response(status: error.status), to: nil)
+            case .endWriting: return
             case .close:
                 return demand(!machine.wantsInput, "nothing is read after the end")
             }
@@ -147,18 +148,22 @@ private struct Conversation {
             Request(
                 method: head.method.rawValue, path: head.path, query: head.rawQuery, body: body, end: end,
                 closes: closes))
-        let response = Response(status: .ok, body: body)
-        let context = ResponseSerializer.Context(method: head.method, minorVersion: head.minorVersion, closes: closes)
-        ResponseSerializer.append(
-            response, for: context, date: Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8), to: &output)
-        return respond(isLast: closes)
+        return respond(Response(status: .ok, body: body), to: head)
     }
 
-    /// The socket takes all bytes at once.
-    private mutating func respond(isLast: Bool) -> ConnectionMachine.Action {
-        _ = machine.respond(contentBytes: 0, isLast: isLast, at: Self.start)
-        machine.outputWasSent()
+    /// The socket takes all bytes at once. Those of a refusal are not looked at.
+    private mutating func respond(_ response: Response, to head: RequestHead?) -> ConnectionMachine.Action {
+        let date = Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8)
+        _ = machine.respond(response, to: head, date: date, at: Self.start)
+        send(isSeen: head != nil)
         return machine.nextAction(at: Self.start)
+    }
+
+    private mutating func send(isSeen: Bool = true) {
+        _ = machine.send { bytes, _ in
+            if isSeen { output += bytes }
+            return bytes.count
+        }
     }
 
     /// A client that sends nothing more is not waited for.
@@ -167,7 +172,7 @@ private struct Conversation {
         demand(machine.deadline < Self.start.advanced(by: .seconds(120)), "a connection that waits has a deadline")
         switch machine.tick(at: machine.deadline) {
         case .close, .refuse: break
-        case .wait, .sendContinue, .handle: demand(false, "a connection ends at its deadline")
+        case .wait, .handle, .endWriting: demand(false, "a connection ends at its deadline")
         }
     }
 }

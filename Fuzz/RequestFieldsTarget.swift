@@ -42,7 +42,7 @@ enum RequestFieldsTarget {
             return nil
         }
         demand(count == bytes.count + 2, "a field ends where its line ends")
-        return Request(head: head, body: [], client: ConnectedClient(proxy))
+        return Request(head: head, body: [], client: ConnectedClient(proxy, streams: CountLimit(maximum: 1)))
     }
 
     /// A client's text, to which a trusted proxy appends whom it forwards for.

@@ -25,7 +25,9 @@ package struct ByteStream {
     package mutating func becameReady(peerHasEnded: Bool) {
         mayRead = true
         if peerHasEnded { self.peerHasEnded = true }
-        tls?.becameReady(peerHasEnded: peerHasEnded)
+        guard let tls else { return }
+        tls.becameReady(peerHasEnded: peerHasEnded)
+        if tls.endIsDue { endWriting() }
     }
 
     /// The socket may have something that the poller has not reported yet.

@@ -24,15 +24,15 @@ struct StatusRoutes {
             }
         }
         add("/status") { _ in StatusPage.response(try await status()) }
-        add("/status/events") { _ in try showEvents() }
+        add("/status/events") { try showEvents(to: $0) }
         add("/status/capsule") { try await showCapsule($0) }
     }
 
     /// `GET /status/events`: the status as server-sent events, until the reader goes or the server stops.
-    private func showEvents() throws -> Response {
-        guard let watcher = StatusWatcher(in: watchers) else { throw APIError.overloaded }
-        return Response(
-            status: .ok,
+    private func showEvents(to request: Request) throws -> Response {
+        // Taken before the response begins, so that a refusal is a response of its own.
+        guard let watcher = CountLimit.Place(in: watchers) else { throw APIError.overloaded }
+        return try request.stream(
             headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"]
         ) { writer in
             defer { withExtendedLifetime(watcher) {} }
@@ -77,18 +77,4 @@ extension APIError {
     static let noCapsule = APIError(
         .notFound, "not_found", .invalidRequest,
         "There is no capsule of this failure, or none any more. latchkey capsule list shows all capsules.")
-}
-
-/// A place among the watchers of the status events, taken before the response begins, so that a refusal is a response
-/// of its own. It is given back when its stream ends, or when it was never read.
-final class StatusWatcher: Sendable {
-    private let limit: CountLimit
-
-    /// Nil if all places are taken.
-    init?(in limit: CountLimit) {
-        guard limit.enter() else { return nil }
-        self.limit = limit
-    }
-
-    deinit { limit.leave() }
 }

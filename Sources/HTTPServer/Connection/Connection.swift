@@ -1,7 +1,6 @@
 import EventLoops
 import Glibc
 import HTTPCore
-import HTTPTypes
 import Primitives
 
 /// Moves bytes between a socket and a ``ConnectionMachine``, whose actions it performs.
@@ -27,18 +26,17 @@ final class Connection: LoopMember, @unchecked Sendable {
     @exclusivity(unchecked) private var socket: ByteStream
     @exclusivity(unchecked) private var machine: ConnectionMachine
     /// In ``HandshakeLimit``; nil on a plain connection and after the handshake.
-    @exclusivity(unchecked) private var handshake: Slot?
+    private var handshake: Slot?
     @exclusivity(unchecked) private var heldOutput = BudgetShare()
-    /// Of requests that have not arrived in full, and of what follows one that is being handled.
     @exclusivity(unchecked) private var heldInput = BudgetShare()
-    @exclusivity(unchecked) private var stream: ResponseBodyStream?
+    @exclusivity(unchecked) private var stream: ResponseStream?
     @exclusivity(unchecked) private var isRunning = false
 
     init(
         descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService, at now: MonotonicTime
     ) {
         socket = ByteStream(descriptor)
-        client = ConnectedClient(peer)
+        client = ConnectedClient(peer, streams: service.streams)
         self.loop = loop.events
         shared = loop
         self.service = service
@@ -74,7 +72,7 @@ final class Connection: LoopMember, @unchecked Sendable {
             service.limited(.unanswered)
             close()
         case (let refusal?, nil) where service.probePaths.isEmpty: run(machine.refuse(refusal))
-        case (_, nil): run(.wait)
+        case (_, nil): run()
         }
     }
 
@@ -82,26 +80,19 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
         socket.becameReady(peerHasEnded: peerHasEnded)
-        if let session = socket.tls {
-            if handshake != nil { return continueHandshake(session) }
-            if session.endIsDue { socket.endWriting() }
-        }
-        guard machine.isOpen else { return end(at: now) }
-        if !machine.output.isEmpty {
-            flush()
-            if let next = takeNext() { return run(next) }
-        }
-        guard machine.isOpen else { return }
+        guard machine.isOpen else { return close() }
+        if handshake != nil { return continueHandshake() }
+        if !machine.output.isEmpty { flush() }
         // A peer that has ended its side counts as gone: a stream may have nothing to send for long.
         if peerHasEnded, stream != nil { return close() }
-        if machine.wantsInput { return run(.wait) }
-        // Nothing is read: a reset would go unnoticed, and the descriptor would outlive the connection.
-        if SystemCalls.pendingError(socket.descriptor) != 0 { close() }
+        // Where nothing is read, a reset would go unnoticed, and the descriptor would outlive the connection.
+        if machine.isWaiting, SystemCalls.pendingError(socket.descriptor) != 0 { return close() }
+        run()
     }
 
     func tick(at now: MonotonicTime) {
-        guard machine.isOpen else { return end(at: now) }
-        if handshake == nil, machine.output.measuresAtTick { measureSendQueue(at: now) }
+        guard machine.isOpen else { return close() }
+        if machine.output.measuresAtTick { measureOutput() }
         guard now >= machine.deadline else { return }
         if handshake != nil { return failHandshake("it was not done in time") }
         run(machine.tick(at: now))
@@ -110,15 +101,9 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Takes no further request: closes now if idle, else after the current response.
     func drain() {
         machine.unreceived = .detach
-        guard machine.isOpen else { return end(at: .now()) }
-        // A request may wait in the socket: it is served before the connection counts as idle.
-        if machine.isIdle {
-            socket.expectInput()
-            run(.wait)
-        }
-        guard machine.isOpen else { return }
+        guard machine.isOpen else { return close() }
         stream?.task.cancel()
-        run(machine.drain())
+        takeLastRequest()
     }
 
     /// Closes at once, whatever is in progress.
@@ -129,32 +114,27 @@ final class Connection: LoopMember, @unchecked Sendable {
         assert(loop.isCurrent)
         if lost === heldOutput.slot {
             service.limited(.unsentOutput)
-            return close(.discarded)
-        }
-        if lost === heldInput.slot {
+            close(.discarded)
+        } else if lost === heldInput.slot {
             heldInput.release(to: service.input)
             service.limited(.incompleteRequests)
-            // A request that a handler has is still answered.
-            guard machine.isReading else { return machine.dropFollowingRequests() }
-            return run(machine.refuse(.incompleteRequests))
-        }
-        if lost === handshake {
+            run(machine.refuseIncompleteRequest())
+        } else if lost === handshake {
             service.limited(.handshakeEvicted)
-            return failHandshake("it was the oldest of its address at the limit of handshakes")
+            failHandshake("it was the oldest of its address at the limit of handshakes")
+        } else if lost === slot {
+            service.limited(.evicted)
+            machine.unreceived = .discarded
+            guard machine.mayRespond else { return close() }
+            takeLastRequest()
+            if machine.isReading { close() }
         }
-        guard lost === slot else { return }
-        service.limited(.evicted)
-        machine.unreceived = .discarded
-        if machine.isReading {
-            // A request may have arrived meanwhile: it is the last one.
-            machine.takeLastRequest()
-            socket.expectInput()
-            run(.wait)
-            guard machine.isReading else { return }
-        } else if machine.isHandling {
-            return run(machine.drain())
-        }
-        close(.discarded)
+    }
+
+    /// A request may wait in the socket that the poller has not reported yet: it is served, as the last one.
+    private func takeLastRequest() {
+        socket.expectInput()
+        run(machine.drain())
     }
 
     // MARK: TLS
@@ -164,51 +144,45 @@ final class Connection: LoopMember, @unchecked Sendable {
         let slot = slot.another(at: now)
         guard service.handshakes.enter(slot, at: now) else {
             service.limited(.handshakeEvicted)
-            service.handshakeFailed("there are too many handshakes")
-            return close()
+            return failHandshake("there are too many handshakes")
         }
         handshake = slot
         machine.beginHandshake(until: now.advanced(by: service.timeouts.handshake))
-        guard let session = TLSSession(serving: tls.context, descriptor: socket.descriptor) else {
-            return failHandshake("there is no memory for a session")
-        }
-        socket.tls = session
-        continueHandshake(session)
+        socket.tls = TLSSession(serving: tls.context, descriptor: socket.descriptor)
+        guard socket.tls != nil else { return failHandshake("there is no memory for a session") }
+        continueHandshake()
     }
 
-    private func continueHandshake(_ session: TLSSession) {
+    private func continueHandshake() {
+        guard let session = socket.tls else { return }
         switch session.handshake() {
         case .waiting: return
         case .done:
             if let certificate = session.clientCertificate() {
                 client = ConnectedClient(
                     client.address,
-                    certificate: .init(subject: certificate.subject, fingerprint: certificate.fingerprint))
+                    certificate: .init(subject: certificate.subject, fingerprint: certificate.fingerprint),
+                    streams: service.streams)
             }
             endHandshake()
-            run(.wait)
-        case .failed where session.sawPlainHTTP:
-            endHandshake()
-            socket.tls = nil
-            run(machine.refuse(.plainHTTPOnTLS))
+            run()
         case .failed(let reason):
-            service.handshakeFailed(reason)
             endHandshake()
             // OpenSSL has sent an alert: closing now could destroy it on its way.
             socket.tls = nil
-            socket.endWriting()
-            run(machine.handshakeFailed(at: .now()))
+            if session.sawPlainHTTP { return run(machine.refuse(.plainHTTPOnTLS)) }
+            service.handshakeFailed(reason)
+            run(machine.endWriting(at: .now()))
         }
     }
 
     /// The deadline of the first request begins.
     private func endHandshake() {
         if let slot = handshake.take() { service.handshakes.leave(slot) }
-        machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
+        machine.awaitFirstRequest(at: .now())
     }
 
     private func failHandshake(_ reason: String) {
-        guard machine.isOpen, handshake != nil else { return }
         service.handshakeFailed(reason)
         close()
     }
@@ -216,55 +190,51 @@ final class Connection: LoopMember, @unchecked Sendable {
     // MARK: Requests
 
     /// Performs the machine's actions until it waits for a handler, the socket or the client.
-    private func run(_ first: ConnectionMachine.Action) {
+    private func run(_ first: ConnectionMachine.Action = .wait) {
         guard !isRunning else { return }
         isRunning = true
         defer { isRunning = false }
         var action = first
         var served = 0
         while machine.isOpen {
+            if machine.isSent {
+                // Other connections of the loop run first. They may change this one, so no action waits for them.
+                if served == Connection.requestsPerTurn { return loop.execute { self.run() } }
+                served += 1
+                action = machine.nextAction(at: .now())
+            }
             switch action {
             case .wait:
-                guard socket.mayRead, machine.wantsInput else { return }
+                if machine.hasInterimResponse { flush() }
+                guard socket.mayRead, machine.wantsInput else { return machine.isDone ? close() : account() }
                 action = read()
                 continue
-            case .sendContinue:
-                send { $0.append(contentsOf: ResponseSerializer.continueLine) }
-                action = .wait
-                continue
-            case .close: return close()
+            case .close: close()
+            case .endWriting: socket.endWriting()
             case .refuse(let error): refuse(error)
             case .handle(let head, let body): handle(head, body)
             }
-            guard let next = takeNext() else { return }
-            served += 1
-            // Other connections of the loop run first.
-            guard served < Connection.requestsPerTurn else { return loop.execute { self.run(next) } }
-            action = next
+            action = .wait
         }
     }
 
     private func read() -> ConnectionMachine.Action {
         switch socket.receive(into: loop.readBuffer) {
-        case .bytes(let count):
-            let now = MonotonicTime.now()
-            let action = machine.receive(loop.received(count).span, at: now)
-            holdInput(at: now)
-            return action
-        case .wouldBlock: return .wait
-        case .ended: return machine.inputEnded()
-        case .failed: return .close
+        case .bytes(let count): machine.receive(loop.received(count).span, at: .now())
+        case .wouldBlock: .wait
+        case .ended: machine.inputEnded()
+        case .failed: .close
         }
     }
 
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
         let request = Request(head: head, body: body, client: client)
         if shared.isBusy, let delay = loop.delay.excess(at: .now()), let response = service.shed?(request, delay) {
-            return finish(response, to: head)
+            return respond(response, to: head)
         }
         slot.markBusy()
         switch service.respond(to: request) {
-        case .value(let response): finish(response, to: head)
+        case .value(let response): respond(response, to: head)
         case .task(let work): run(work, for: request)
         }
     }
@@ -274,22 +244,11 @@ final class Connection: LoopMember, @unchecked Sendable {
         // Runs here until the handler first suspends, and on this loop's thread after that.
         Task.immediate(executorPreference: loop) {
             let response = await service.run(work, for: request)
+            assert(loop.isCurrent)
             shared.requestsInProgress -= 1
-            finish(response, to: request.head)
+            respond(response, to: request.head)
+            run()
         }
-    }
-
-    private func finish(_ response: consuming Response, to head: RequestHead) {
-        assert(loop.isCurrent)
-        guard machine.isOpen else { return }
-        if let produce = response.stream, head.method != .head, ResponseSerializer.mayHaveContent(response.status) {
-            if service.streams.enter() { return begin(response, produce, to: head) }
-            response = service.render(.tooManyStreams, nil)
-        }
-        let context = ResponseSerializer.Context(
-            method: head.method, minorVersion: head.minorVersion, closes: machine.closesAfterResponse)
-        respond(response, for: context)
-        goOn()
     }
 
     private func refuse(_ error: RequestError) {
@@ -297,197 +256,122 @@ final class Connection: LoopMember, @unchecked Sendable {
         if let refusal = machine.restriction?.refusal {
             service.limited(refusal == .tooManyConnections ? .full : .addressShare)
         }
-        respond(service.render(error.httpError, nil), for: .init(method: .get, minorVersion: 1, closes: true))
+        respond(service.render(error.httpError, nil), to: nil)
     }
-
-    /// The next action after a sent response; nil before that.
-    private func takeNext() -> ConnectionMachine.Action? {
-        guard machine.isOpen, machine.isSent else { return nil }
-        if machine.closesWhenSent { socket.endWriting() }
-        let now = MonotonicTime.now()
-        let action = machine.nextAction(at: now)
-        if heldInput.slot != nil { holdInput(at: now) }
-        return action
-    }
-
-    private func goOn() { if !isRunning, let next = takeNext() { run(next) } }
 
     // MARK: Output
 
     // The response is borrowed: a copy would count several references.
-    private func respond(
-        _ response: borrowing Response, for context: ResponseSerializer.Context, streaming isFramed: Bool? = nil
-    ) {
+    private func respond(_ response: borrowing Response, to head: RequestHead?) {
+        guard machine.isOpen else { return }
         let now = MonotonicTime.now()
-        let route = machine.respond(
-            contentBytes: response.content.count,
-            sendsContent: ResponseSerializer.sendsContent(of: response, for: context), isLast: context.closes,
-            streaming: isFramed, turnHasMore: loop.hasMoreWorkThisTurn, at: now)
+        if machine.output.isEmpty { swap(&machine.output.bytes, &shared.buffer) }
+        let isLater = machine.respond(
+            response, to: head, date: shared.date.lines(at: time(nil)), turnHasMore: loop.hasMoreWorkThisTurn, at: now)
         // A stream works until its end.
-        if isFramed == nil { slot.markIdle(at: now) }
-        let date = shared.date.lines(at: time(nil))
-        guard case .apart = route else {
-            return send(later: route == .atEndOfTurn) {
-                ResponseSerializer.append(response, for: context, date: date, to: &$0)
-            }
-        }
-        send(then: response.content) {
-            ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &$0)
-        }
+        if !machine.isStreaming { slot.markIdle(at: now) }
+        // This may send at once, and serve the next request.
+        if isLater { return shared.sendLater(self) }
+        flush()
+        if machine.isStreaming, let source = response.stream { begin(source) }
     }
 
-    /// Sends what `append` adds, then content that is not copied; keeps what the socket does not take. A small response
-    /// is one system call.
-    /// - Parameter later: Whether it waits for the end of the loop's turn.
-    private func send(later: Bool = false, then content: ResponseContent? = nil, _ append: (inout [UInt8]) -> Void) {
-        guard machine.output.isEmpty, !later else {
-            var bytes: [UInt8] = []
-            append(&bytes)
-            machine.output.add(bytes)
-            if let content { machine.output.add(content) }
-            return later ? shared.sendLater(self) : holdOutput(at: .now())
-        }
-        shared.writeBuffer.removeAll(keepingCapacity: true)
-        append(&shared.writeBuffer)
-        defer { if shared.writeBuffer.capacity > ServerLoop.keptWriteCapacity { shared.writeBuffer = [] } }
-        guard let sent = shared.writeBuffer.withUnsafeBytes({ socket.send($0, more: content != nil) }) else {
-            return close()
-        }
-        machine.output.count(sent)
-        let isTaken = sent == shared.writeBuffer.count
-        if !isTaken { machine.output.add(Array(shared.writeBuffer[sent...])) }
-        if let content { machine.output.add(content) }
-        if machine.output.isEmpty { return outputWasSent() }
-        if isTaken { flush() } else { holdOutput(at: .now()) }
-    }
-
-    /// Sends more of the kept bytes.
+    /// Sends what the socket takes of the output.
     private func flush() {
-        guard machine.output.send({ socket.send($0, more: $1) }) else { return close() }
-        holdOutput(at: .now())
-        if machine.output.isEmpty { outputWasSent() }
+        guard machine.send({ socket.send($0, more: $1) }) else { return close() }
+        guard machine.output.isEmpty else { return }
+        shared.keep(exchange(&machine.output.bytes, with: []))
+        stream?.waiting.take()?.resume(returning: true)
+        if machine.output.measuresNow { measureOutput() }
     }
 
     /// Sends what has waited for the end of the turn.
     func sendWaiting() {
         guard machine.isOpen, !machine.output.isEmpty else { return }
         flush()
-        goOn()
+        run()
     }
 
-    private func outputWasSent() {
-        machine.outputWasSent()
-        stream?.waiting.take()?.resume(returning: true)
-        if machine.output.measuresNow { measureSendQueue(at: .now()) }
-    }
-
-    // MARK: Streams
-
-    /// Sends the head, and starts the producer of the content. The stream is already counted.
-    private func begin(_ response: Response, _ produce: @escaping ResponseProducer, to head: RequestHead) {
-        // Without chunks the content ends with the connection.
-        let isFramed = head.minorVersion > 0
-        let context = ResponseSerializer.Context(
-            method: head.method, minorVersion: head.minorVersion, closes: machine.closesAfterResponse || !isFramed)
-        respond(response, for: context, streaming: isFramed)
-        guard machine.isOpen, !socket.peerHasEnded else {
-            service.streams.leave()
-            return close()
+    private func begin(_ source: StreamSource) {
+        guard !socket.peerHasEnded else { return close() }
+        let writer = ResponseWriter { [self] bytes in
+            await withCheckedContinuation { done in loop.execute { self.write(bytes, done) } }
         }
-        stream = ResponseBodyStream(produce, for: self, on: loop)
+        let task = Task(executorPreference: loop) {
+            let isWhole: Bool
+            do {
+                try await source.produce(writer)
+                isWhole = true
+            } catch {
+                isWhole = false
+            }
+            // When the task is over: until then it has the place, which the next request may need.
+            self.loop.execute { self.streamEnded(isWhole: isWhole) }
+        }
+        stream = ResponseStream(task: task)
         // The drain came before the stream.
-        if machine.isDraining { stream?.task.cancel() }
+        if machine.isDraining { task.cancel() }
     }
 
-    /// Sends a piece, and resumes `done` once the socket has taken it.
-    func write(_ bytes: [UInt8], _ done: ResponseBodyStream.Taken) {
-        assert(loop.isCurrent)
-        switch machine.write(pieceOf: bytes.count, at: .now()) {
-        case .refuse: done.resume(returning: false)
-        case .skip: done.resume(returning: true)
-        case .send(let isFramed):
-            stream?.waiting = done
-            send { ResponseSerializer.append(chunk: bytes, isFramed: isFramed, to: &$0) }
-        }
+    /// Sends a piece of the stream, and resumes `done` once the socket has taken it.
+    private func write(_ piece: [UInt8], _ done: CheckedContinuation<Bool, Never>) {
+        guard machine.write(piece, at: .now()) else { return done.resume(returning: false) }
+        stream?.waiting = done
+        flush()
+        run()
     }
 
     /// - Parameter isWhole: Whether the content is complete. If not, the connection is cut.
-    func streamEnded(isWhole: Bool) {
+    private func streamEnded(isWhole: Bool) {
         assert(loop.isCurrent)
+        guard machine.isOpen else { return }
         let now = MonotonicTime.now()
-        let end = machine.streamEnded(isWhole: isWhole, at: now)
-        switch end {
-        case .ignore: return
-        case .cut: return close()
-        case .sendLastChunk, .nothing:
-            endStream()
-            slot.markIdle(at: now)
-            if end == .sendLastChunk { send { $0.append(contentsOf: ResponseSerializer.lastChunk) } }
-            goOn()
-        }
-    }
-
-    private func endStream() {
-        guard let ended = stream.take() else { return }
-        service.streams.leave()
-        ended.end()
+        let action = machine.streamEnded(isWhole: isWhole, at: now)
+        stream.take()?.end()
+        slot.markIdle(at: now)
+        flush()
+        run(action)
     }
 
     // MARK: Memory
 
-    /// Counts received bytes that are kept. Most requests arrive in one read, and then it is nothing.
-    private func holdInput(at now: MonotonicTime) {
-        let bytes = machine.heldBytes
-        guard bytes > Connection.leastHeldInput || heldInput.slot != nil else { return }
-        heldInput.hold(bytes > Connection.leastHeldInput ? bytes : 0, of: service.input, with: slot, at: now)
+    /// Counts what is kept of requests, and for the peer. Mostly it is nothing.
+    private func account() {
+        let input = machine.heldBytes
+        heldInput.hold(input > Connection.leastHeldInput ? input : 0, of: service.input, with: slot)
+        heldOutput.hold(
+            machine.output.heldBytes(ofSystem: 2 * service.limits.sendBufferBytes), of: service.output, with: slot)
     }
 
-    /// Counts what is kept for the peer.
-    private func holdOutput(at now: MonotonicTime) {
-        let bytes = machine.output.heldBytes(ofSystem: 2 * service.limits.sendBufferBytes)
-        heldOutput.hold(bytes, of: service.output, with: slot, at: now)
-    }
-
-    /// Asks the system how many bytes it still has for the peer. Without effect while others wait here.
-    private func measureSendQueue(at now: MonotonicTime) {
-        guard machine.output.isEmpty else { return }
+    /// Asks the system how many bytes it still has for the peer.
+    private func measureOutput() {
         machine.output.update(inSystem: SystemCalls.unsentBytes(socket.descriptor))
-        holdOutput(at: now)
+        account()
     }
 
     // MARK: End
 
-    /// Serves no more.
-    private func close() {
-        guard machine.isOpen else { return }
-        heldInput.release(to: service.input)
-        endStream()
-        end(at: .now())
-        if let slot = handshake.take() { service.handshakes.leave(slot) }
-    }
-
-    private func close(_ unreceived: ConnectionMachine.UnreceivedOutput) {
-        machine.unreceived = unreceived
-        if machine.isOpen { close() } else { end(at: .now()) }
-    }
-
-    /// Ends, or continues to.
-    private func end(at now: MonotonicTime) {
-        switch machine.end(inSystem: SystemCalls.unsentBytes(socket.descriptor), at: now) {
+    /// Serves no more; ends, or continues to.
+    private func close(_ unreceived: ConnectionMachine.UnreceivedOutput? = nil) {
+        if let unreceived { machine.unreceived = unreceived }
+        stream.take()?.end()
+        switch machine.end(inSystem: SystemCalls.unsentBytes(socket.descriptor), at: .now()) {
         case .none: return
         case .linger:
-            if slot.idleSince == nil { slot.markIdle(at: now) }
+            if slot.idleSince == nil { slot.markIdle(at: .now()) }
             // The acknowledgement of the end, which comes after everything else, is an event.
             socket.endWriting()
-            holdOutput(at: now)
-        case .wait: holdOutput(at: now)
+            account()
+        case .wait: account()
         case .release(let resetting):
             if resetting { SystemCalls.resetAtClose(socket.descriptor) }
+            heldInput.release(to: service.input)
             heldOutput.release(to: service.output)
             socket.close(on: loop)
             service.connections.remove(slot, isRestricted: machine.restriction != nil)
             slotHolder.connection = nil
         }
+        if let slot = handshake.take() { service.handshakes.leave(slot) }
     }
 }
 

@@ -41,7 +41,7 @@ extension ConnectionMachine {
         case .chunks(let head, let body):
             phase = .idle
             return try useChunks(head, body, bytes)
-        case .handshake, .handling, .responding, .lingering, .closed: return (.wait, 0)
+        case .handshake, .handling, .responding, .streaming, .lingering, .ended, .closing, .closed: return (.wait, 0)
         }
     }
 
@@ -63,7 +63,7 @@ extension ConnectionMachine {
     private mutating func beginContent(
         of head: RequestHead, _ rest: Span<UInt8>, headBytes: Int, at now: MonotonicTime
     ) throws(RequestError) -> (action: Action, used: Int) {
-        var result: (action: Action, used: Int)
+        let result: (action: Action, used: Int)
         switch framing.content {
         case .none: return (handle(head, []), headBytes)
         case .length(let length):
@@ -72,7 +72,10 @@ extension ConnectionMachine {
         }
         if case .wait = result.action {
             deadline = now.advanced(by: periods.body)
-            if framing.expectsContinue, rest.isEmpty { result.action = .sendContinue }
+            if framing.expectsContinue, rest.isEmpty, !inputHasEnded {
+                // RFC 9110 section 10.1.1.
+                output.bytes += ResponseSerializer.continueLine
+            }
         }
         return (result.action, headBytes + result.used)
     }

@@ -1,46 +1,8 @@
 package import EventLoops
+import HTTPTypes
 
 /// How a connection writes its responses, and how it ends.
 extension ConnectionMachine {
-    /// How far the response to the current request has come.
-    package enum Progress: Sendable, Hashable {
-        case none
-        /// The response is complete; the socket has not taken all of it.
-        case sending
-        /// The handler still writes pieces, one at a time.
-        /// - Parameter isFramed: Whether its pieces are chunks; without them the content ends with the connection.
-        case streaming(isFramed: Bool, hasPiece: Bool)
-        case sent
-    }
-
-    /// How the bytes of a response go to the socket.
-    package enum Route: Sendable, Hashable {
-        /// Head and content at once.
-        case together
-        /// Head and content once the loop has served the other events of its turn.
-        case atEndOfTurn
-        /// The content after the head, from where it is.
-        case apart
-    }
-
-    /// What to do with a piece of a stream.
-    package enum PieceAction: Sendable, Hashable {
-        case refuse
-        /// It is empty.
-        case skip
-        case send(isFramed: Bool)
-    }
-
-    /// What to do at the end of a stream.
-    package enum StreamEnd: Sendable, Hashable {
-        /// The connection has ended before.
-        case ignore
-        /// Close: the client must notice that the content is not whole.
-        case cut
-        case sendLastChunk
-        case nothing
-    }
-
     /// What happens to bytes that the peer has not received when the connection ends.
     package enum UnreceivedOutput: Sendable, Hashable {
         /// The connection waits for the peer, as long as for a response.
@@ -48,13 +10,6 @@ extension ConnectionMachine {
         /// The system keeps them, because the server stops.
         case detach
         case discarded
-    }
-
-    package enum Lifetime: Sendable, Hashable {
-        case open
-        /// Serves no more, and waits until its peer has received everything, or until this time.
-        case closing(until: MonotonicTime)
-        case closed
     }
 
     /// The next step of the end.
@@ -70,67 +25,85 @@ extension ConnectionMachine {
         case release(resetting: Bool)
     }
 
-    /// Larger contents are not copied into the buffer for responses, but sent from where they are.
+    /// Larger contents are not copied behind the head, but sent from where they are.
     private static let copiedBytes = 16 * 1024
 
     /// Whether it serves requests.
-    package var isOpen: Bool { if case .open = lifetime { true } else { false } }
-
-    package var isStreaming: Bool { if case .streaming = progress { true } else { false } }
-
-    // MARK: Responses
-
-    /// Begins a response, or a streamed one.
-    /// - Parameters:
-    ///   - contentBytes: The length of the content.
-    ///   - sendsContent: Whether the content is sent with the head.
-    ///   - isLast: Whether the response says that it is the last one.
-    ///   - isFramed: Of a stream, whether its pieces are chunks; nil for a complete response.
-    ///   - turnHasMore: Whether the loop has other events to serve.
-    package mutating func respond(
-        contentBytes: Int, sendsContent: @autoclosure () -> Bool = true, isLast: Bool, streaming isFramed: Bool? = nil,
-        turnHasMore: Bool = false, at now: MonotonicTime
-    ) -> Route {
-        responseBegan(at: now)
-        closesWhenSent = isLast
-        progress = isFramed.map { .streaming(isFramed: $0, hasPiece: false) } ?? .sending
-        if contentBytes > ConnectionMachine.copiedBytes, sendsContent() { return .apart }
-        return turnHasMore && isFramed == nil && output.isEmpty ? .atEndOfTurn : .together
-    }
-
-    /// A handler writes a piece of a stream. It is sent while no other one is, until the server stops.
-    package mutating func write(pieceOf count: Int, at now: @autoclosure () -> MonotonicTime) -> PieceAction {
-        guard isOpen, !isDraining, case .streaming(let isFramed, false) = progress else { return .refuse }
-        guard count > 0 else { return .skip }
-        progress = .streaming(isFramed: isFramed, hasPiece: true)
-        responseBegan(at: now())
-        return .send(isFramed: isFramed)
-    }
-
-    /// - Parameter isWhole: Whether the content is complete.
-    package mutating func streamEnded(isWhole: Bool, at now: MonotonicTime) -> StreamEnd {
-        guard isOpen, case .streaming(let isFramed, _) = progress else { return .ignore }
-        guard isWhole else { return .cut }
-        closesWhenSent = closesWhenSent || closesAfterResponse
-        responseBegan(at: now)
-        progress = isFramed || !output.isEmpty ? .sending : .sent
-        return isFramed ? .sendLastChunk : .nothing
-    }
-
-    /// The socket has taken all output.
-    package mutating func outputWasSent() {
-        switch progress {
-        case .sending: progress = .sent
-        case .streaming(let isFramed, _):
-            progress = .streaming(isFramed: isFramed, hasPiece: false)
-            // A streamed response has nothing to send: there is no deadline.
-            deadline = .never
-        case .none, .sent: break
+    package var isOpen: Bool {
+        switch phase {
+        case .closing, .closed: false
+        default: true
         }
     }
 
+    package var isStreaming: Bool { if case .streaming = phase { true } else { false } }
+
+    /// Whether the output is a 100 Continue that the socket has not got.
+    var hasInterimResponse: Bool { wantsInput && !output.isEmpty && !output.isFull }
+
+    // MARK: Responses
+
+    /// Adds a response to the output, or the head of a streamed one.
+    /// - Parameters:
+    ///   - head: Of the request; nil for one that was refused.
+    ///   - date: The lines of ``DateField``.
+    ///   - turnHasMore: Whether the loop has other events to serve.
+    /// - Returns: Whether the output is sent only once the loop has served them.
+    mutating func respond(
+        _ response: borrowing Response, to head: RequestHead?, date: [UInt8], turnHasMore: Bool = false,
+        at now: MonotonicTime
+    ) -> Bool {
+        assert(isHandling)
+        let (method, minorVersion) = (head?.method ?? .get, head?.minorVersion ?? 1)
+        let isStreamed = ResponseSerializer.streams(response, to: method)
+        // Without chunks the content ends with the connection.
+        closesWhenSent = closesAfterResponse || isStreamed && minorVersion == 0
+        phase = isStreamed ? .streaming(isFramed: minorVersion > 0, hasPiece: false) : .responding
+        deadline = now.advanced(by: periods.write)
+        let context = ResponseSerializer.Context(method: method, minorVersion: minorVersion, closes: closesWhenSent)
+        let isApart =
+            response.content.count > ConnectionMachine.copiedBytes
+            && ResponseSerializer.sendsContent(of: response, for: context)
+        let mayWait = turnHasMore && !isStreamed && !isApart && output.isEmpty
+        ResponseSerializer.append(response, for: context, date: date, withContent: !isApart, to: &output.bytes)
+        if isApart { output.add(response.content) }
+        return mayWait
+    }
+
+    /// A handler writes a piece of a stream: it is added to the output. False while another one is being sent, and once
+    /// the server stops.
+    mutating func write(_ piece: [UInt8], at now: MonotonicTime) -> Bool {
+        guard !isDraining, case .streaming(let isFramed, false) = phase else { return false }
+        phase = .streaming(isFramed: isFramed, hasPiece: true)
+        deadline = now.advanced(by: periods.write)
+        ResponseSerializer.append(chunk: piece, isFramed: isFramed, to: &output.bytes)
+        return true
+    }
+
+    /// - Parameter isWhole: Whether the content is complete. If not, the client must notice.
+    mutating func streamEnded(isWhole: Bool, at now: MonotonicTime) -> Action {
+        guard case .streaming(let isFramed, _) = phase else { return .wait }
+        guard isWhole else { return .close }
+        closesWhenSent = closesWhenSent || closesAfterResponse
+        phase = .responding
+        deadline = now.advanced(by: periods.write)
+        if isFramed { output.bytes += ResponseSerializer.lastChunk }
+        return .wait
+    }
+
+    /// Sends output: see ``UnsentOutput/send(_:)``.
+    mutating func send(_ send: (UnsafeRawBufferPointer, Bool) -> Int?) -> Bool {
+        guard output.send(send) else { return false }
+        if output.isEmpty, case .streaming(let isFramed, _) = phase {
+            phase = .streaming(isFramed: isFramed, hasPiece: false)
+            // A streamed response has nothing to send: there is no deadline.
+            deadline = .never
+        }
+        return true
+    }
+
     /// Whether the response is sent, so that the next action is due.
-    package var isSent: Bool { if case .sent = progress { true } else { false } }
+    package var isSent: Bool { if case .responding = phase { output.isEmpty } else { false } }
 
     // MARK: End
 
@@ -140,25 +113,26 @@ extension ConnectionMachine {
     package mutating func end(inSystem: Int, at now: MonotonicTime) -> Ending {
         var isCut = false
         output.update(inSystem: inSystem)
-        switch lifetime {
+        switch phase {
         case .closed: return .none
-        case .open:
+        case .closing:
+            if case .linger = unreceived, inSystem > 0 {
+                guard now >= deadline else { return .wait }
+                unreceived = .discarded
+            }
+        default:
             // What the peer gets is incomplete anyway: the system need not keep it.
             isCut = !output.isEmpty
             if isCut || isInHandshake { unreceived = .discarded }
-            closed()
+            dropUnused()
             output.drop()
             if case .linger = unreceived, inSystem > 0 {
-                lifetime = .closing(until: now.advanced(by: periods.write))
+                phase = .closing
+                deadline = now.advanced(by: periods.write)
                 return .linger
             }
-        case .closing(let until):
-            if case .linger = unreceived, inSystem > 0 {
-                guard now >= until else { return .wait }
-                unreceived = .discarded
-            }
         }
-        lifetime = .closed
+        phase = .closed
         return .release(resetting: isCut || unreceived == .discarded && inSystem > 0)
     }
 }

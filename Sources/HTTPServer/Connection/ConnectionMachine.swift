@@ -10,13 +10,12 @@ package struct ConnectionMachine {
     package enum Action {
         /// Wait for the next event.
         case wait
-        /// Send 100 Continue (RFC 9110 section 10.1.1), then wait.
-        case sendContinue
-        /// Give this request to the handler, then call
-        /// ``respond(contentBytes:sendsContent:isLast:streaming:turnHasMore:at:)``.
+        /// Give this request to the handler, then call ``respond(_:to:date:turnHasMore:at:)``.
         case handle(RequestHead, body: [UInt8])
         /// Respond with this error and close.
         case refuse(RequestError)
+        /// The last response is sent: end this side, then wait.
+        case endWriting
         /// Close without a response.
         case close
     }
@@ -31,11 +30,20 @@ package struct ConnectionMachine {
         case chunks(RequestHead, ChunkedBody)
         /// A handler has the request.
         case handling
-        /// A response is being sent.
+        /// A response is complete; perhaps the socket has not taken all of it.
         case responding
+        /// A handler still writes the pieces of a response, one at a time.
+        /// - Parameters:
+        ///   - isFramed: Whether its pieces are chunks; without them the content ends with the connection.
+        ///   - hasPiece: Whether the socket has not taken the last one.
+        case streaming(isFramed: Bool, hasPiece: Bool)
         /// The last response is sent; input is discarded until the client closes too, because closing first could
         /// destroy the response on its way (RFC 9112 section 9.6).
         case lingering
+        /// To be closed: nothing is read or sent any more.
+        case ended
+        /// Serves no more, and waits until its peer has received everything.
+        case closing
         case closed
     }
 
@@ -55,15 +63,13 @@ package struct ConnectionMachine {
     var unused: [UInt8] = []
     var unusedStart = 0
     var requestCount = 0
-    private var inputHasEnded = false
+    private(set) var inputHasEnded = false
     package private(set) var isDraining = false
     private var lingered = 0
-    package internal(set) var progress = Progress.none
     /// Whether the connection closes after the current response.
-    package internal(set) var closesWhenSent = false
+    var closesWhenSent = false
     /// What the peer has not received yet.
     package var output = UnsentOutput()
-    package internal(set) var lifetime = Lifetime.open
     package var unreceived = UnreceivedOutput.linger
     /// The latest time to call ``tick(at:)``.
     package internal(set) var deadline: MonotonicTime
@@ -106,7 +112,13 @@ package struct ConnectionMachine {
             self.limits = MessageLimits(limits)
             periods = Periods(timeouts)
         }
-        // A client that has not sent a request yet gets less time than one that has.
+        deadline = .never
+        awaitFirstRequest(at: now)
+    }
+
+    /// A client that has not sent a request yet gets less time than one that has.
+    mutating func awaitFirstRequest(at now: MonotonicTime) {
+        phase = .idle
         deadline = now.advanced(by: min(periods.header, periods.idle))
     }
 
@@ -120,7 +132,7 @@ package struct ConnectionMachine {
     package var wantsInput: Bool {
         switch phase {
         case .idle, .head, .body, .chunks, .lingering: !inputHasEnded
-        case .handshake, .handling, .responding, .closed: false
+        case .handshake, .handling, .responding, .streaming, .ended, .closing, .closed: false
         }
     }
 
@@ -131,20 +143,29 @@ package struct ConnectionMachine {
     var isReading: Bool {
         switch phase {
         case .idle, .head, .body, .chunks: true
-        case .handshake, .handling, .responding, .lingering, .closed: false
+        case .handshake, .handling, .responding, .streaming, .lingering, .ended, .closing, .closed: false
         }
     }
 
-    /// The memory of received bytes that no handler has yet.
+    /// The memory of received bytes that no handler has yet: of a request that has not arrived in full, and of what
+    /// follows one that is being handled.
     package var heldBytes: Int {
-        switch phase {
-        case .body(_, _, let received): unused.capacity + received.capacity
-        case .chunks(_, let body): unused.capacity + body.content.capacity
-        case .handshake, .idle, .head, .handling, .responding, .lingering, .closed: unused.capacity
-        }
+        var bytes = unused.capacity
+        if case .body(_, _, let received) = phase { bytes += received.capacity }
+        if case .chunks(_, let body) = phase { bytes += body.content.capacity }
+        return bytes
     }
+
+    /// Whether it waits for a handler, or for the socket to take output.
+    var isWaiting: Bool { isOpen && !wantsInput && !isSent }
+
+    /// Whether it takes no further request, and has responded to all that it received.
+    package var isDone: Bool { isDraining && isIdle }
 
     var isHandling: Bool { if case .handling = phase { true } else { false } }
+
+    /// Whether no response is under way, so that another one may follow.
+    var mayRespond: Bool { isReading || isHandling || isSent }
 
     var isInHandshake: Bool { if case .handshake = phase { true } else { false } }
 
@@ -176,28 +197,15 @@ package struct ConnectionMachine {
     package mutating func inputEnded() -> Action {
         inputHasEnded = true
         switch phase {
-        case .handshake, .idle, .lingering, .closed: return close()
+        case .handshake, .idle, .lingering, .ended, .closing, .closed: return close()
         case .head, .body, .chunks: return refuse(.incomplete)
-        case .handling, .responding: return .wait
+        case .handling, .responding, .streaming: return .wait
         }
-    }
-
-    /// The response is given to the socket; the write deadline begins.
-    mutating func responseBegan(at now: MonotonicTime) {
-        phase = .responding
-        deadline = now.advanced(by: periods.write)
     }
 
     /// The next action after a sent response. Continues with the bytes received meanwhile.
     package mutating func nextAction(at now: MonotonicTime) -> Action {
-        progress = .none
-        if closesWhenSent {
-            guard !inputHasEnded else { return close() }
-            dropUnused()
-            phase = .lingering
-            deadline = now.advanced(by: ConnectionMachine.lingerTime)
-            return .wait
-        }
+        guard !closesWhenSent else { return endWriting(at: now) }
         framing = MessageFraming()
         phase = .idle
         deadline = now.advanced(by: periods.idle)
@@ -205,15 +213,18 @@ package struct ConnectionMachine {
         let action = advanceOverUnused(at: now)
         guard inputHasEnded else { return action }
         switch action {
-        case .wait, .sendContinue: return refuse(.incomplete)
-        case .handle, .refuse, .close: return action
+        case .wait: return refuse(.incomplete)
+        case .handle, .refuse, .endWriting, .close: return action
         }
     }
 
-    /// The client got an alert in place of a response: it may still send.
-    mutating func handshakeFailed(at now: MonotonicTime) -> Action {
-        closesWhenSent = true
-        return nextAction(at: now)
+    /// The client has its last response, or an alert in place of one: it may still send.
+    mutating func endWriting(at now: MonotonicTime) -> Action {
+        guard !inputHasEnded else { return close() }
+        dropUnused()
+        phase = .lingering
+        deadline = now.advanced(by: ConnectionMachine.lingerTime)
+        return .endWriting
     }
 
     package mutating func tick(at now: MonotonicTime) -> Action {
@@ -222,36 +233,31 @@ package struct ConnectionMachine {
         case .head: return refuse(.headerTimeout)
         case .body, .chunks: return refuse(.bodyTimeout)
         case .idle: return restriction.map { refuse($0.refusal) } ?? close()
-        case .responding, .lingering, .closed: return close()
+        case .responding, .streaming, .lingering, .ended, .closing, .closed: return close()
         case .handshake: return .close
         case .handling: return .wait
         }
     }
 
-    /// The next response is the last one, and says so.
-    mutating func takeLastRequest() { isDraining = true }
-
-    /// As ``takeLastRequest()``; what has arrived after the current request is dropped.
-    mutating func dropFollowingRequests() {
-        takeLastRequest()
+    /// Refuses a request that has not arrived in full. One that a handler has is the last one, and what has arrived
+    /// after it is dropped.
+    mutating func refuseIncompleteRequest() -> Action {
+        if isReading { return refuse(.incompleteRequests) }
+        isDraining = true
         dropUnused()
+        return .wait
     }
 
-    /// The server stops: the connection takes no further request. A reader that has not taken the last piece of a
-    /// stream would delay it.
+    /// The connection takes no further request: the next response is the last one, and says so; see ``isDone``. A
+    /// reader that has not taken the last piece of a stream would delay the end.
     package mutating func drain() -> Action {
         isDraining = true
         if isInHandshake { return .close }
-        return isIdle || isStreaming && !output.isEmpty ? close() : .wait
-    }
-
-    package mutating func closed() {
-        phase = .closed
-        dropUnused()
+        return isStreaming && !output.isEmpty ? close() : .wait
     }
 
     private mutating func close() -> Action {
-        phase = .closed
+        phase = .ended
         deadline = .never
         return .close
     }
@@ -264,7 +270,11 @@ package struct ConnectionMachine {
         return .refuse(restriction?.refusal ?? error)
     }
 
-    private mutating func dropUnused() { (unused, unusedStart) = ([], 0) }
+    /// What follows may be the rest of a request, so nothing more is read from this connection.
+    mutating func dropUnused() {
+        (unused, unusedStart) = ([], 0)
+        closesWhenSent = true
+    }
 
     private mutating func linger(_ count: Int) -> Action {
         lingered += count

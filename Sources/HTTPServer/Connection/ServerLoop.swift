@@ -5,11 +5,11 @@ import EventLoops
 /// Sendable without the compiler's check: variables are used on the loop's thread only.
 final class ServerLoop: @unchecked Sendable {
     /// A buffer that has grown larger is released.
-    static let keptWriteCapacity = 256 * 1024
+    private static let keptBufferCapacity = 64 * 1024
 
     let events: EventLoop
-    /// For responses on their way to a socket.
-    @exclusivity(unchecked) var writeBuffer: [UInt8] = []
+    /// For the output of the next response. A connection has it until its socket has taken everything.
+    @exclusivity(unchecked) var buffer: [UInt8] = []
     @exclusivity(unchecked) var date = DateField()
     /// The connections whose responses wait for the end of the turn.
     private var waiting: [Connection] = []
@@ -26,6 +26,9 @@ final class ServerLoop: @unchecked Sendable {
     init(label: String, tick: Duration) throws(SystemError) {
         events = try EventLoop(label: label, tick: tick)
     }
+
+    /// Takes the buffer back, empty.
+    func keep(_ buffer: [UInt8]) { if buffer.capacity <= ServerLoop.keptBufferCapacity { self.buffer = buffer } }
 
     /// Has a connection send its output once the loop has served the other events of its turn.
     ///

@@ -6,42 +6,38 @@ package struct UnsentOutput {
     /// The system is asked at once after so many bytes, and not only at the next tick.
     private static let most = 32 * 1024
 
-    private var pieces: [ResponseContent] = []
-    /// Where the first piece continues.
+    /// What is sent first, from `start` on.
+    package var bytes: [UInt8] = []
+    /// What is sent then, from where it is.
+    private var content: ResponseContent?
+    /// Where ``bytes`` continue, or the content once they are sent.
     private var start = 0
-    /// Bytes that no other object holds.
-    private var ownBytes = 0
     /// What the system had for the peer when it was asked last.
     private var inSystem = 0
     /// Sent since the system was asked.
     private var sent = 0
 
+    /// Whether the socket has refused some of the bytes. Before that, they only wait for the end of the loop's turn.
+    private(set) var isFull = false
+
     package init() {}
 
     /// Whether the socket has taken all bytes.
-    package var isEmpty: Bool { pieces.isEmpty }
+    package var isEmpty: Bool { bytes.isEmpty && content == nil }
     /// Whether to ask the system at the next tick, because it may have much for the peer.
-    package var measuresAtTick: Bool { sent >= UnsentOutput.least || inSystem > 0 }
+    package var measuresAtTick: Bool { isEmpty && (sent >= UnsentOutput.least || inSystem > 0) }
     /// Whether to ask it at once.
-    package var measuresNow: Bool { sent >= UnsentOutput.most }
+    package var measuresNow: Bool { isEmpty && sent >= UnsentOutput.most }
 
     /// The memory that the output takes. A socket that does not take everything is full.
     /// - Parameter systemBytes: What the system may keep for one socket.
     package func heldBytes(ofSystem systemBytes: Int) -> Int {
-        isEmpty ? min(2 * inSystem, systemBytes) : ownBytes + systemBytes
+        guard isFull else { return min(2 * inSystem, systemBytes) }
+        return bytes.count + (content.map { $0.owner == nil ? $0.bytes.count : 0 } ?? 0) + systemBytes
     }
 
-    package mutating func add(_ bytes: [UInt8]) { add(ResponseContent(bytes)) }
-
-    mutating func add(_ content: ResponseContent) {
-        guard content.count > 0 else { return }
-        if pieces.isEmpty { start = content.part.lowerBound }
-        pieces.append(content)
-        if content.owner == nil { ownBytes += content.bytes.count }
-    }
-
-    /// The socket has taken bytes.
-    package mutating func count(_ bytes: Int) { sent += bytes }
+    /// Adds the last bytes of a response, whose head is in ``bytes``. Nothing follows them until they are sent.
+    mutating func add(_ content: ResponseContent) { self.content = content }
 
     /// - Parameter bytes: What the system has for the peer.
     package mutating func update(inSystem bytes: Int) {
@@ -50,28 +46,34 @@ package struct UnsentOutput {
     }
 
     /// Nothing more is sent.
-    package mutating func drop() { (pieces, start, ownBytes) = ([], 0, 0) }
+    package mutating func drop() { (bytes, content, start, isFull) = ([], nil, 0, false) }
 
-    /// Passes the bytes to `send`, piece by piece, until it takes less than a piece.
+    /// Passes the bytes to `send`, until it takes less than all of them.
     /// - Parameter send: Gets bytes, and whether others follow; returns how many it took, nil for a failure.
     /// - Returns: False after a failure.
     package mutating func send(_ send: (UnsafeRawBufferPointer, Bool) -> Int?) -> Bool {
-        var finished = 0
-        while finished < pieces.count {
-            let piece = pieces[finished]
-            let hasMore = finished + 1 < pieces.count
-            let taken = piece.bytes.withUnsafeBytes {
-                send(UnsafeRawBufferPointer(rebasing: $0[start..<piece.part.upperBound]), hasMore)
+        defer { isFull = !isEmpty }
+        if !bytes.isEmpty {
+            let more = content != nil
+            guard count(bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[start...]), more) }) else {
+                return false
             }
-            guard let taken else { return false }
-            sent += taken
-            start += taken
-            guard start == piece.part.upperBound else { break }
-            if piece.owner == nil { ownBytes -= piece.bytes.count }
-            finished += 1
-            start = hasMore ? pieces[finished].part.lowerBound : 0
+            guard start == bytes.count else { return true }
+            bytes.removeAll(keepingCapacity: true)
+            start = content?.part.lowerBound ?? 0
         }
-        pieces.removeFirst(finished)
+        guard let end = content?.part.upperBound else { return true }
+        let taken = content?.bytes.withUnsafeBytes {
+            send(UnsafeRawBufferPointer(rebasing: $0[start..<end]), false)
+        }
+        guard count(taken ?? nil) else { return false }
+        if start == end { (content, start) = (nil, 0) }
         return true
+    }
+
+    private mutating func count(_ taken: Int?) -> Bool {
+        sent += taken ?? 0
+        start += taken ?? 0
+        return taken != nil
     }
 }

@@ -7,9 +7,10 @@ struct BudgetShare {
     private var bytes = 0
 
     /// - Parameter other: A slot of the connection.
-    mutating func hold(_ bytes: Int, of budget: MemoryBudget, with other: Slot, at now: MonotonicTime) {
+    mutating func hold(_ bytes: Int, of budget: MemoryBudget, with other: Slot) {
         guard bytes != self.bytes else { return }
         guard bytes > 0 else { return release(to: budget) }
+        let now = MonotonicTime.now()
         let slot = slot ?? other.another(at: now)
         self.slot = slot
         self.bytes = bytes

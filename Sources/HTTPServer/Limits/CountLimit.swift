@@ -9,14 +9,17 @@ package final class CountLimit: Sendable {
 
     package var count: Int { inProgress.load(ordering: .relaxed) }
 
-    /// Counts one; false at the maximum.
-    package func enter() -> Bool {
-        guard inProgress.add(1, ordering: .relaxed).newValue <= maximum else {
-            leave()
-            return false
-        }
-        return true
-    }
+    /// One of what is in progress, until this object is released.
+    package final class Place: Sendable {
+        private let limit: CountLimit
 
-    package func leave() { inProgress.subtract(1, ordering: .relaxed) }
+        /// Nil at the maximum.
+        package init?(in limit: CountLimit) {
+            self.limit = limit
+            // The end of this object takes it back, also after a failure.
+            guard limit.inProgress.add(1, ordering: .relaxed).newValue <= limit.maximum else { return nil }
+        }
+
+        deinit { limit.inProgress.subtract(1, ordering: .relaxed) }
+    }
 }

@@ -57,15 +57,37 @@ extension Request {
         _ method: HTTPRequest.Method, _ target: String, headers: HTTPFields = [:], body: [UInt8] = [],
         peer: SocketAddress = SocketAddress(host: "127.0.0.1", port: 1)
     ) throws {
+        let limits = ServerLimits()
         var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
         if headers[.host] == nil { text += "Host: localhost\r\n" }
         for field in headers { text += "\(field.name.rawName): \(field.value)\r\n" }
-        var parser = HeadParser(limits: MessageLimits(ServerLimits()))
+        var parser = HeadParser(limits: MessageLimits(limits))
         guard case .complete(let head, _, _) = try parser.parse(Array((text + "\r\n").utf8).span) else {
             throw RequestError.incomplete
         }
-        self.init(head: head, body: body, client: ConnectedClient(peer))
+        self.init(head: head, body: body, client: ConnectedClient(peer, streams: CountLimit(maximum: limits.streams)))
     }
+}
+
+extension Request {
+    /// A streamed response to this request. Until it has ended, it counts in ``ServerLimits/streams``.
+    /// - Parameter produce: Produces the content; not called for HEAD.
+    /// - Throws: ``HTTPError`` 503 if there are too many streams.
+    public func stream(
+        status: HTTPResponse.Status = .ok, headers: HTTPFields, _ produce: @escaping ResponseProducer
+    ) throws(HTTPError) -> Response {
+        var response = Response(status: status, headers: headers)
+        let place = method == .head ? nil : CountLimit.Place(in: client.streams)
+        guard place != nil || method == .head else { throw .tooManyStreams }
+        response.stream = StreamSource(produce: produce, place: place)
+        return response
+    }
+}
+
+extension HTTPError {
+    fileprivate static let tooManyStreams = HTTPError(
+        .serviceUnavailable, code: "temporarily_unavailable",
+        message: "Too many responses are being streamed. Try again later.", headers: [.retryAfter: "30"])
 }
 
 /// The other end of a connection. All requests of the connection refer to it, so that copies of a request stay small.
@@ -73,9 +95,12 @@ final class ConnectedClient: Sendable {
     let address: SocketAddress
     /// Nil before the end of the handshake, and if the client sent none.
     let certificate: ClientCertificate?
+    /// The streamed responses of the server.
+    let streams: CountLimit
 
-    init(_ address: SocketAddress, certificate: ClientCertificate? = nil) {
+    init(_ address: SocketAddress, certificate: ClientCertificate? = nil, streams: CountLimit) {
         self.address = address
         self.certificate = certificate
+        self.streams = streams
     }
 }

@@ -17,7 +17,7 @@ public struct Response: Sendable {
     }
     var content: ResponseContent
     /// Streams the content in place of ``body``; nil for a response that is complete.
-    public var stream: ResponseProducer?
+    var stream: StreamSource?
 
     /// A complete response.
     public init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = []) {
@@ -41,12 +41,6 @@ public struct Response: Sendable {
 
     /// The object that holds the content for other responses, too.
     package var owner: (any AnyObject & Sendable)? { content.owner }
-
-    /// A streamed response.
-    public init(status: HTTPResponse.Status, headers: HTTPFields, stream: @escaping ResponseProducer) {
-        self.init(status: status, headers: headers)
-        self.stream = stream
-    }
 
     /// A complete response of text.
     public init(status: HTTPResponse.Status, contentType: String, text: String) {
@@ -88,6 +82,7 @@ public struct ResponseWriter: Sendable {
     /// Sends some bytes; an empty array does nothing.
     /// - Throws: ``Ended`` if they cannot be sent.
     public func write(_ bytes: [UInt8]) async throws(Ended) {
+        guard !bytes.isEmpty else { return }
         guard await send(bytes) else { throw Ended() }
     }
 }
@@ -96,3 +91,23 @@ public struct ResponseWriter: Sendable {
 /// connection is cut, so that the client notices the missing end. Its task is cancelled when the reader goes or the
 /// server stops; later writes throw, and it must return.
 public typealias ResponseProducer = @Sendable (ResponseWriter) async throws -> Void
+
+/// What produces the content of a streamed response.
+struct StreamSource: Sendable {
+    let produce: ResponseProducer
+    /// Among the streams of the server; nil for HEAD.
+    let place: CountLimit.Place?
+}
+
+/// A streamed response in progress. For its connection's loop only.
+struct ResponseStream {
+    /// Produces the content, until it is cancelled.
+    let task: Task<Void, Never>
+    /// Waits while a piece is being sent: one at a time. Resumed with whether the socket has taken the piece.
+    var waiting: CheckedContinuation<Bool, Never>?
+
+    func end() {
+        task.cancel()
+        waiting?.resume(returning: false)
+    }
+}

@@ -13,6 +13,11 @@ enum ResponseSerializer {
         let closes: Bool
     }
 
+    /// Whether a response is the head of a stream.
+    static func streams(_ response: borrowing Response, to method: HTTPRequest.Method) -> Bool {
+        response.stream != nil && method != .head && mayHaveContent(response.status)
+    }
+
     /// Whether a response is sent with its content at once.
     static func sendsContent(of response: borrowing Response, for context: Context) -> Bool {
         context.method != .head && response.stream == nil && mayHaveContent(response.status)

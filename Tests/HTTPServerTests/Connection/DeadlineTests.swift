@@ -1,6 +1,8 @@
 import EventLoops
-import HTTPServer
+import HTTPTypes
 import Testing
+
+@testable import HTTPServer
 
 /// Uses a manual clock. All limits differ, so that none can hide another.
 @Suite("Deadlines of a connection")
@@ -96,7 +98,7 @@ struct DeadlineTests {
     func writing() {
         var machine = makeDriver().machine
         _ = machine.receive(wire(request("GET /")).span, at: MachineDriver.start)
-        _ = machine.respond(contentBytes: 0, isLast: false, at: DeadlineTests.time(.seconds(5)))
+        _ = machine.respond(Response(status: .ok), to: nil, date: [], at: DeadlineTests.time(.seconds(5)))
         #expect(machine.deadline == DeadlineTests.time(.seconds(25)))
         #expect(isWait(machine.tick(at: DeadlineTests.time(.seconds(24)))))
         #expect(isClose(machine.tick(at: DeadlineTests.time(.seconds(25)))))
@@ -132,13 +134,13 @@ struct DeadlineTests {
         #expect(driver.outcome.refusal == nil)
     }
 
-    @Test("Draining closes an idle connection at once")
+    @Test("Draining ends an idle connection at once")
     func drainIdle() {
         var fresh = makeDriver()
-        #expect(isClose(fresh.machine.drain()))
+        #expect(isWait(fresh.machine.drain()) && fresh.machine.isDone)
         var used = makeDriver()
         used.receive(request("GET /"))
-        #expect(isClose(used.machine.drain()))
+        #expect(isWait(used.machine.drain()) && used.machine.isDone)
     }
 
     @Test("Draining completes a request that has begun, as the last one")

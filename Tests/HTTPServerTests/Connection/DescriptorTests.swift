@@ -41,7 +41,7 @@ struct DescriptorTests {
     func nothingLeftOfStreams() async {
         await #expect(processExitsWith: .success) {
             let handler: Handler = { request in
-                Response(status: .ok, headers: [:]) { writer in
+                try request.stream(headers: [:]) { writer in
                     try await writer.write(Array("first".utf8))
                     if request.path == "/ends" { return }
                     // Waits for its cancellation.

@@ -144,6 +144,39 @@ extension LiveServerTests {
             }
         }
 
+        @Test(
+            "Shutdown closes a connection when its client has taken the response, and serves a request that followed",
+            arguments: [false, true])
+        func shutdownWhileSending(isFollowed: Bool) async throws {
+            let size = 4 << 20
+            let handler: Handler = { request in
+                guard request.path == "/large" else { return try await LiveServer.echo(request) }
+                return Response(status: .ok, body: [UInt8](repeating: 65, count: size))
+            }
+            var timeouts = ServerTimeouts()
+            timeouts.idle = .seconds(600)
+            try await LiveServer.run(loops: 1, timeouts: timeouts, handler: handler) { live in
+                let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 65536)
+                try await client.send(request("GET /large"))
+                _ = try await client.readUntil("\r\n\r\n")
+                if isFollowed {
+                    try await client.send(request("GET /next"))
+                    try await client.waitUntilReceived()
+                }
+                // The loop drains it after the other one.
+                let idle = try await live.connect()
+                #expect(try await live.reachesConnectionCount(2))
+                async let cut = live.server.shutdown(within: .seconds(30))
+                #expect(try await idle.readUntilClosed() == [])
+                let rest = try await client.readUntilClosed()
+                let answers = try RawClient.Response.parseAll(Array(rest.dropFirst(size)))
+                #expect(rest.count >= size && answers.map(\.text) == (isFollowed ? ["GET /next "] : []))
+                #expect(answers.allSatisfy { $0["connection"] == "close" })
+                await client.close()
+                #expect(await cut == 0)
+            }
+        }
+
         @Test("Shutdown cuts requests that do not complete in time")
         func shutdownCuts() async throws {
             let held = HeldRequest()

@@ -11,7 +11,7 @@ import Testing
             guard request.path == "/stream" else {
                 return Response(status: .ok, contentType: "text/plain", text: "plain")
             }
-            return Response(status: .ok, headers: [.contentType: "text/event-stream"], stream: produce)
+            return try request.stream(headers: [.contentType: "text/event-stream"], produce)
         }
     }
 
@@ -70,7 +70,7 @@ import Testing
             guard request.path == "/stream" else {
                 return Response(status: .ok, contentType: "text/plain", text: "plain")
             }
-            return Response(status: .noContent, headers: [:]) { writer in try await writer.write([1]) }
+            return try request.stream(status: .noContent, headers: [:]) { writer in try await writer.write([1]) }
         }
         try await LiveServer.run(handler: handler) { live in
             let text = "GET /stream HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -287,6 +287,47 @@ import Testing
             _ = try await next.readUntil("first\r\n")
             for client in watching + [next] { await client.close() }
             try await until { live.server.statistics.streams == 0 }
+        }
+    }
+
+    @Test("A stream that has ended makes room for the next request of its connection")
+    func limitOfPipeline() async throws {
+        let handler = Self.streaming { writer in try await writer.write(Array("first".utf8)) }
+        var limits = ServerLimits()
+        limits.streams = 1
+        try await LiveServer.run(limits: limits, handler: handler) { live in
+            let get = HTTPServerTests.request("GET /stream")
+            let client = try await live.connect()
+            try await client.send(get + get + HTTPServerTests.request("GET /stream", "Connection: close"))
+            let said = String(decoding: try await client.readUntilClosed(), as: UTF8.self)
+            #expect(said.split(separator: "5\r\nfirst\r\n0\r\n\r\n").count == 3)
+            #expect(said.split(separator: "HTTP/1.1 200 ").count == 3)
+        }
+    }
+
+    @Test("What wraps a handler, such as the log, gets the refusal of a stream that is too many")
+    func limitIsSeen() async throws {
+        let seen = Mutex<[Int]>([])
+        let handler: Handler = { request in
+            do {
+                let response = try await Self.streaming { _ in }(request)
+                seen.withLock { $0.append(response.status.code) }
+                return response
+            } catch let error as HTTPError {
+                seen.withLock { $0.append(error.status.code) }
+                throw error
+            }
+        }
+        var limits = ServerLimits()
+        limits.streams = 0
+        try await LiveServer.run(limits: limits, handler: handler) { live in
+            let head = HTTPServerTests.request("HEAD /stream")
+            let text = head + HTTPServerTests.request("GET /stream", "Connection: close")
+            let client = try await live.connect()
+            try await client.send(text)
+            let said = String(decoding: try await client.readUntilClosed(), as: UTF8.self)
+            #expect(said.hasPrefix("HTTP/1.1 200 ") && said.contains("HTTP/1.1 503 "))
+            #expect(seen.withLock { $0 } == [200, 503])
         }
     }
 

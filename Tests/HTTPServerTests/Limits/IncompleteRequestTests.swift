@@ -152,7 +152,7 @@ struct HeldBytesTests {
         driver.inputEnded()
         #expect(driver.outcome.refusal == .incomplete && driver.machine.heldBytes == 0)
         var closed = begun(start)
-        closed.machine.closed()
+        _ = closed.machine.end(inSystem: 0, at: MachineDriver.start)
         #expect(closed.machine.heldBytes == 0)
     }
 }

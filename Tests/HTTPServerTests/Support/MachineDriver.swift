@@ -1,6 +1,7 @@
 import EventLoops
-import HTTPServer
 import HTTPTypes
+
+@testable import HTTPServer
 
 /// Passes bytes to a ``ConnectionMachine`` like a connection whose handler responds at once.
 struct MachineDriver {
@@ -46,9 +47,8 @@ struct MachineDriver {
         var action = first
         while true {
             switch action {
-            case .wait: return
-            case .sendContinue:
-                continues += 1
+            case .wait:
+                noteContinue()
                 return
             case .handle(let head, let body):
                 let closes = machine.closesAfterResponse
@@ -56,15 +56,23 @@ struct MachineDriver {
                     Handled(
                         method: head.method.rawValue, path: head.path, query: head.rawQuery, body: body, closes: closes)
                 )
-                action = machine.respond(isLast: closes, at: now)
+                action = machine.respond(to: head, at: now)
             case .refuse(let error):
+                noteContinue()
                 outcome.refusal = outcome.refusal ?? error
-                action = machine.respond(isLast: true, at: now)
+                action = machine.respond(to: nil, at: now)
+            case .endWriting: return
             case .close:
                 outcome.isClosed = true
                 return
             }
         }
+    }
+
+    /// Sends 100 Continue: before a response there is no other output.
+    private mutating func noteContinue() {
+        if !machine.output.isEmpty { continues += 1 }
+        _ = machine.send { bytes, _ in bytes.count }
     }
 
     /// The outcome of bytes that arrive in pieces, each of which ends at one of the cuts.
@@ -86,9 +94,9 @@ struct MachineDriver {
 
 extension ConnectionMachine {
     /// A short response whose bytes the socket takes at once.
-    mutating func respond(isLast: Bool, at now: MonotonicTime) -> Action {
-        _ = respond(contentBytes: 0, isLast: isLast, at: now)
-        outputWasSent()
+    mutating func respond(to head: RequestHead?, at now: MonotonicTime) -> Action {
+        _ = respond(Response(status: .ok), to: head, date: [], at: now)
+        _ = send { bytes, _ in bytes.count }
         return nextAction(at: now)
     }
 }

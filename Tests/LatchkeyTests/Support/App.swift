@@ -34,8 +34,7 @@ struct App: Sendable {
         if let apiKey { head += "X-API-KEY: \(apiKey)\r\n" }
         for header in headers { head += header + "\r\n" }
         if !body.isEmpty { head += "Content-Length: \(body.utf8.count)\r\n" }
-        let client = try await RawClient(port: port, limit: .seconds(60))
-        try await client.send(head + "\r\n" + body)
+        let client = try await RawClient(port: port, limit: .seconds(60), sending: head + "\r\n" + body)
         let response = try await client.readResponse()
         await client.close()
         // Responses of simulated carriers have no id.

@@ -54,8 +54,7 @@ final class Browser {
         }
         for header in headers { head += header + "\r\n" }
         if method == "POST" { head += "Content-Length: \(body.utf8.count)\r\n" }
-        let client = try await RawClient(port: port, limit: .seconds(60))
-        try await client.send(head + "\r\n" + body)
+        let client = try await RawClient(port: port, limit: .seconds(60), sending: head + "\r\n" + body)
         let response = try await client.readResponse()
         await client.close()
         // Responses of simulated carriers have no id.

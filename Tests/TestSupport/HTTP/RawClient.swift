@@ -37,10 +37,12 @@ public final class RawClient: @unchecked Sendable {
     ///   - limit: How long connecting and all later calls may take together, times ``Patience/factor``.
     ///   - receiveBufferBytes: The socket's receive buffer, for a client that is to be slow; nil for the system's own.
     ///   - source: The IPv4 address to connect from; nil for the system's choice.
+    ///   - first: Sent at once. Between two calls, a busy machine may let so much time pass that a server closes the
+    ///     connection because no request comes.
     /// - Throws: ``Failure``.
     public init(
         host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(30), receiveBufferBytes: Int32? = nil,
-        from source: String? = nil
+        from source: String? = nil, sending first: String = ""
     ) async throws(Failure) {
         let end = DispatchTime.now() + .seconds(Int(limit.components.seconds) * Patience.factor)
         let queue = DispatchQueue(label: "raw-client")
@@ -50,7 +52,8 @@ public final class RawClient: @unchecked Sendable {
             queue.async {
                 done.resume(
                     returning: RawSocket.connect(
-                        host, port, until: end, receiveBufferBytes: receiveBufferBytes, from: source))
+                        host, port, until: end, receiveBufferBytes: receiveBufferBytes, from: source,
+                        sending: Array(first.utf8)))
             }
         }
         descriptor = try result.get()

@@ -5,7 +5,8 @@ import Glibc
 /// The calls of ``RawClient`` on its non-blocking socket. Each waits until a deadline.
 enum RawSocket {
     static func connect(
-        _ host: String, _ port: UInt16, until end: DispatchTime, receiveBufferBytes: Int32?, from source: String? = nil
+        _ host: String, _ port: UInt16, until end: DispatchTime, receiveBufferBytes: Int32?, from source: String? = nil,
+        sending first: [UInt8] = []
     ) -> Result<Int32, RawClient.Failure> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -23,6 +24,7 @@ enum RawSocket {
             try prepare(descriptor, receiveBufferBytes: receiveBufferBytes)
             if let source { try bind(descriptor, to: source) }
             try connect(descriptor, address, until: end)
+            try send(descriptor, first, until: end)
             return .success(descriptor)
         } catch {
             closeDescriptor(descriptor)
