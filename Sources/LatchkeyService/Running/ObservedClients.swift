@@ -25,7 +25,7 @@ struct TracedClient: HTTPClient {
             attributes["http.request.method"] = request.method.rawValue
             attributes["server.address"] = request.url.host
             attributes["server.port"] = Int(request.url.port)
-            if let destination = request.destination { attributes["latchkey.step"] = destination.step.name }
+            if let destination = request.destination { attributes["latchkey.step"] = destination.step.rawValue }
         }
         do throws(OutboundError) {
             let response = try await client.send(
@@ -79,7 +79,7 @@ struct LoggedClient: HTTPClient {
             "method": "\(request.method.rawValue)", "host": "\(request.url.authority)", name: outcome,
             "ms": .stringConvertible(Stopwatch.milliseconds(stopwatch.nanoseconds)),
         ]
-        if let destination = request.destination { metadata["step"] = "\(destination.step.name)" }
+        if let destination = request.destination { metadata["step"] = "\(destination.step.rawValue)" }
         if let correlationID = request.correlationID { metadata["correlation_id"] = "\(correlationID)" }
         logger.debug("outbound request", metadata: metadata)
     }
