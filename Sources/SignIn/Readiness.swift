@@ -31,11 +31,7 @@ package final class Readiness: Sendable {
     }
 
     private func check() async throws(NoAnswer) -> Bool {
-        let isChecking = isChecking.withLock { isChecking in
-            defer { isChecking = true }
-            return isChecking
-        }
-        guard !isChecking else { throw NoAnswer() }
+        guard !isChecking.withLock({ exchange(&$0, with: true) }) else { throw NoAnswer() }
         let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
         let deadline = Task { if (try? await Task.sleep(for: patience)) != nil { answer.finish() } }
         defer { deadline.cancel() }
