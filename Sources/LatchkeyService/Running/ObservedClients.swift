@@ -48,9 +48,7 @@ struct TracedClient: HTTPClient {
 extension OutboundRequest {
     fileprivate func carrying(_ context: TraceContext?) -> OutboundRequest {
         guard let context else { return self }
-        var request = self
-        request.headers.append(("traceparent", context.traceparent))
-        return request
+        return altered(self) { $0.headers.append(("traceparent", context.traceparent)) }
     }
 }
 
