@@ -1,3 +1,4 @@
+import Crypto
 import OpenIDConnect
 import Primitives
 import StorageModel
@@ -70,7 +71,8 @@ enum StoredContentTarget {
     }
 
     private static func readKeys(_ content: [UInt8]) {
-        if let key = SigningKey(rawRepresentation: content) {
+        if let scalar = try? P256.Signing.PrivateKey(rawRepresentation: content) {
+            let key = SigningKey(scalar)
             demand(key.rawRepresentation == content, "a signing key is stored as it is")
             demand(key.publicPoint.count == 64, "a public key is a point")
         }

@@ -36,8 +36,7 @@ package final class LogSink: Sendable {
             }
             pending.bytes.append(contentsOf: line)
             pending.bytes.append(UInt8(ascii: "\n"))
-            defer { pending.isScheduled = true }
-            return !pending.isScheduled
+            return !exchange(&pending.isScheduled, with: true)
         }
         if mustSchedule { queue.async { self.drain() } }
     }

@@ -159,13 +159,9 @@ extension Logger.Level {
     /// The mobile SDKs' name of the level (`error warn info verbose`), if there is one.
     package var shortName: String {
         switch self {
-        case .trace: "trace"
         case .debug: "verbose"
-        case .info: "info"
-        case .notice: "notice"
         case .warning: "warn"
-        case .error: "error"
-        case .critical: "critical"
+        default: rawValue
         }
     }
 }

@@ -1,4 +1,5 @@
 import OpenIDConnect
+import Primitives
 import SignIn
 
 extension SignInError {
@@ -56,11 +57,7 @@ extension SignInError {
     }
 
     /// This error after the code was posted.
-    var afterCode: SignInError {
-        var error = self
-        error.codeMayBeSpent = true
-        return error
-    }
+    var afterCode: SignInError { altered(self) { $0.codeMayBeSpent = true } }
 
     static let notForNumbers = invalidRequest(
         "scope, acr_values, context, max_age and prompt are not for sign-ins by phone number. Leave them out.")

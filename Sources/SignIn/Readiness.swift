@@ -14,6 +14,7 @@ package final class Readiness: Sendable {
     private struct NoAnswer: Error {}
 
     private let store: any MaintainedStore
+    private let clock: WallClock
     private let patience: Duration
     private let last: CachedRead<Bool, NoAnswer>
     /// Whether the store has not answered its last check.
@@ -21,6 +22,7 @@ package final class Readiness: Sendable {
 
     init(store: any MaintainedStore, clock: WallClock, patience: Duration) {
         self.store = store
+        self.clock = clock
         self.patience = patience
         last = CachedRead(lifetime: 1, clock: clock)
     }
@@ -31,16 +33,15 @@ package final class Readiness: Sendable {
     }
 
     private func check() async throws(NoAnswer) -> Bool {
-        let isChecking = isChecking.withLock { isChecking in
-            defer { isChecking = true }
-            return isChecking
-        }
-        guard !isChecking else { throw NoAnswer() }
+        guard !isChecking.withLock({ exchange(&$0, with: true) }) else { throw NoAnswer() }
         let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
         let deadline = Task { if (try? await Task.sleep(for: patience)) != nil { answer.finish() } }
         defer { deadline.cancel() }
+        let now = clock.now()
         Task {
             let isReady = (try? await store.check()) != nil
+            // An answer that took long is as old as the question.
+            last.keep(isReady, readAt: now)
             self.isChecking.withLock { $0 = false }
             answer.yield(isReady)
         }

@@ -221,7 +221,7 @@ extension CarrierMetrics {
             }
             guard figures.answered + figures.failed > 0 || !openBreakers.isEmpty else { return nil }
             return ServiceStatus.Carrier(
-                source: source, figures: figures, openBreakers: openBreakers.map(\.name),
+                source: source, figures: figures, openBreakers: openBreakers.map(\.rawValue),
                 keysFetchedAt: ages[source].map { now.advanced(bySeconds: -$0) })
         }
     }

@@ -3,6 +3,7 @@ internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
+internal import StorageModel
 
 // Warnings of settings that others could exploit.
 extension ConfigurationCheck {
@@ -142,13 +143,8 @@ enum Samples {
         "demo-key", "test", "hello", "your-client-secret", "example-secret", "zoom-secret", "secret", "changeme",
     ]
 
-    /// SHA-256 of `demo-key`, `test` and `hello`.
-    static let hashes: Set<[UInt8]> = Set(
-        [
-            "c48a01f49fd0f2cc404bc3cbbc80e91457a3d41bb429a695243de4c61794155c",
-            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-            "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
-        ].compactMap { Hexadecimal.decode($0.utf8) })
+    /// Those of API keys, of which there are samples as hashes.
+    static let hashes = Set(["demo-key", "test", "hello"].map { TokenHash(sha256Of: $0).bytes })
 
     /// The ids of the keys.
     static let encryptionKeys: Set<String> = Set(

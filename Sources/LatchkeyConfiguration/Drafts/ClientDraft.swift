@@ -131,9 +131,8 @@ extension ClientDraft {
             context.refuse(item.origin, "has no colon", "write id:secret")
             return ClientDraft()
         }
-        var (idNode, secretNode) = (item, item)
-        idNode.value = .text(String(text[..<colon]))
-        secretNode.value = .text(String(text[text.index(after: colon)...]))
+        let idNode = altered(item) { $0.value = .text(String(text[..<colon])) }
+        let secretNode = altered(item) { $0.value = .text(String(text[text.index(after: colon)...])) }
         let id = context.beneath(".id") { ValueType<ClientID>.clientID.read(idNode, &$0) }
         let secret = context.beneath(".secret") { ValueType<Secret>.clientSecret.read(secretNode, &$0) }
         var draft = id.flatMap { id in known.first { $0.id == id } } ?? ClientDraft()

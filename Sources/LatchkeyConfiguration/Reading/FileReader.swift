@@ -66,6 +66,7 @@ public struct FileReader: Sendable {
     }
 
     /// The bytes of standard input.
+    /// - Throws: `tooLarge` for more than `limit` bytes; `system` if it cannot be read.
     package static func standardInput(limit: Int) throws(ReadError) -> [UInt8] {
         try readAll(STDIN_FILENO, limit: limit)
     }

@@ -1,3 +1,4 @@
+internal import Primitives
 internal import SignIn
 
 /// A key: its name, its meaning, and where its value goes.
@@ -47,19 +48,13 @@ extension Setting {
         }
     }
 
-    private func with(_ change: (inout Setting) -> Void) -> Setting {
-        var copy = self
-        change(&copy)
-        return copy
-    }
-
     /// A setting that its group must have; one of a separate group, such as `telco_finder.issuer`, if anything of
     /// that group is given.
-    func required(_ demand: String = "give it") -> Setting { with { $0.demand = demand } }
+    func required(_ demand: String = "give it") -> Setting { altered(self) { $0.demand = demand } }
 
     /// A setting of some kinds of provider, which its meaning then names.
     func of(_ kinds: ProviderKind...) -> Setting {
-        with {
+        altered(self) {
             $0.kinds = Set(kinds)
             $0.meaning += " For \($0.kindNames.joined(separator: " and ")) only."
         }
@@ -69,15 +64,15 @@ extension Setting {
     var kindNames: [String] { ProviderKind.allCases.filter(kinds.contains).map(\.rawValue) }
 
     /// A setting whose meaning says the default.
-    func withoutDefault() -> Setting { with { $0.show = { _ in "" } } }
+    func withoutDefault() -> Setting { altered(self) { $0.show = { _ in "" } } }
 
     /// A setting of which a reload takes something over.
-    func reloaded(_ reload: ConfigurationKey.Reload) -> Setting { with { $0.reload = reload } }
+    func reloaded(_ reload: ConfigurationKey.Reload) -> Setting { altered(self) { $0.reload = reload } }
 
     /// A setting of earlier versions, of which several have become one.
     ///
     /// Unlike a former name it has its own value, because the values of several settings cannot be one value.
-    func replaced(by successor: String) -> Setting { with { $0.successor = successor } }
+    func replaced(by successor: String) -> Setting { altered(self) { $0.successor = successor } }
 
     /// The name and the former name.
     var names: [String] { [name] + (formerName.map { [$0] } ?? []) }

@@ -11,13 +11,10 @@ public enum LogLevel: String, Sendable, CaseIterable {
     public var loggerLevel: Logger.Level? {
         switch self {
         case .off: nil
-        case .fatal, .critical: .critical
-        case .error: .error
-        case .warn, .warning: .warning
-        case .notice: .notice
-        case .info: .info
-        case .verbose, .debug: .debug
-        case .trace: .trace
+        case .fatal: .critical
+        case .warn: .warning
+        case .verbose: .debug
+        default: Logger.Level(rawValue: rawValue)
         }
     }
 }

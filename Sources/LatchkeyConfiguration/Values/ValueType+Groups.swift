@@ -51,8 +51,7 @@ extension ValueType {
             guard case .text(let text) = item.value, let sign = text.firstIndex(of: "=") else {
                 return ConfigurationEntry(name: "?", origin: item.origin, node: item)
             }
-            var value = item
-            value.value = .text(String(text[text.index(after: sign)...]))
+            let value = altered(item) { $0.value = .text(String(text[text.index(after: sign)...])) }
             return ConfigurationEntry(name: String(text[..<sign]), origin: item.origin, node: value)
         }
     }

@@ -14,9 +14,7 @@ extension ValueType {
     static func size(_ range: ClosedRange<Int>) -> ValueType<Int> {
         let description = "a size from \(NumberText.size(range.lowerBound)) to \(NumberText.size(range.upperBound))"
         return .scalar(description, schema: .number(range, pattern: "^[0-9]+(B|KiB|MiB)?$"), show: NumberText.size) {
-            (text, _) throws(InvalidValueError) in
-            let units = [("", 1), ("B", 1), ("KiB", 1024), ("MiB", 1024 * 1024)]
-            return try NumberText.quantity(text, units: units, "size", in: range)
+            (text, _) throws(InvalidValueError) in try NumberText.size(text, in: range)
         }
     }
 
@@ -42,10 +40,7 @@ extension ValueType {
     }
 
     static var port: ValueType<UInt16> {
-        .scalar("a whole number from 0 to 65535", schema: .integer(0...65535), show: { String($0) }) {
-            (text, _) throws(InvalidValueError) in
-            UInt16(clamping: try NumberText.integer(text, in: 0...65535))
-        }
+        ValueType<Int>.integer(0...65535).mapped({ UInt16(clamping: $0) }, back: { Int($0) })
     }
 
     /// Seconds: `30`, `30s`, `10m`, `1h`, `14d`.
@@ -109,10 +104,15 @@ extension ValueType {
 
 /// Numbers, sizes and durations as they are written.
 enum NumberText {
-    private static let durationUnits = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+    private static let durations = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1), ("", 1)]
+    private static let sizes = [("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1), ("B", 1)]
 
     static func seconds(_ text: String, in range: ClosedRange<Int>) throws(InvalidValueError) -> Int {
-        try quantity(text, units: durationUnits + [("", 1)], "duration", in: range)
+        try quantity(text, units: durations, "duration", in: range)
+    }
+
+    static func size(_ text: String, in range: ClosedRange<Int>) throws(InvalidValueError) -> Int {
+        try quantity(text, units: sizes, "size", in: range)
     }
 
     static func integer(_ text: String, in range: ClosedRange<Int>) throws(InvalidValueError) -> Int {
@@ -120,7 +120,7 @@ enum NumberText {
     }
 
     /// A number and its unit, in the smallest unit.
-    static func quantity(
+    private static func quantity(
         _ text: String, units: [(name: String, factor: Int)], _ noun: String, in range: ClosedRange<Int>
     ) throws(InvalidValueError) -> Int {
         let shown = Printable.word(text) ?? "the value"
@@ -136,15 +136,13 @@ enum NumberText {
         return value
     }
 
-    /// In the largest unit that divides it.
-    static func duration(_ seconds: Int) -> String {
-        let unit = durationUnits.first { seconds >= $0.1 && seconds.isMultiple(of: $0.1) } ?? ("s", 1)
-        return "\(seconds / unit.1)\(unit.0)"
-    }
+    static func duration(_ seconds: Int) -> String { text(seconds, durations) }
 
-    static func size(_ bytes: Int) -> String {
-        let unit = [("MiB", 1 << 20), ("KiB", 1 << 10)].first { bytes >= $0.1 && bytes.isMultiple(of: $0.1) }
-        guard let unit else { return String(bytes) }
-        return "\(bytes / unit.1)\(unit.0)"
+    static func size(_ bytes: Int) -> String { text(bytes, sizes) }
+
+    /// In the largest unit that divides it.
+    private static func text(_ number: Int, _ units: [(String, Int)]) -> String {
+        let unit = units.first { $0.1 == 1 || number >= $0.1 && number.isMultiple(of: $0.1) } ?? ("", 1)
+        return "\(number / unit.1)\(unit.0)"
     }
 }

@@ -106,11 +106,7 @@ enum ListText {
                 context.refuse(node.origin, "has an empty item", "remove the extra comma or line")
                 return nil
             }
-            return items.map { item in
-                var copy = node
-                copy.value = .text(item)
-                return copy
-            }
+            return items.map { item in altered(node) { $0.value = .text(item) } }
         case .empty, .mapping:
             context.refuse(node.origin, "is \(node.kind)", "give \(description)")
             return nil

@@ -20,7 +20,7 @@ package final class CarrierMetrics: Sendable {
         .init("issuer", "the issuer; empty for discovery; `other` for all beyond \(capacity)"),
     ]
     private static let steps = LabelValues(
-        "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was requested")
+        "kind", OutboundRequest.Destination.Step.allCases.map(\.rawValue), "what was requested")
 
     private let rows: BoundedRows<Source, Row>
     private let durations: MetricFamily
@@ -151,7 +151,7 @@ package final class CarrierMetrics: Sendable {
             OutboundRequest.Destination.Step.allCases.compactMap { step -> SampledMetric.Sample? in
                 let isOpen = open[row.source]?.contains(step) ?? false
                 guard isOpen || row.durations.has(step) else { return nil }
-                return .init(isOpen ? 1 : 0, [row.source.provider, row.source.issuer, step.name])
+                return .init(isOpen ? 1 : 0, [row.source.provider, row.source.issuer, step.rawValue])
             }
         }
     }
@@ -196,23 +196,5 @@ package final class CarrierMetrics: Sendable {
 extension Histogram {
     fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
         (0..<CarrierMetrics.outcomes).contains { total(at: step.place, $0).count > 0 }
-    }
-}
-
-extension OutboundRequest.Destination.Step {
-    /// Its name in metrics and on the status page.
-    package var name: String {
-        switch self {
-        case .discovery: "discovery"
-        case .keys: "keys"
-        case .token: "token"
-        case .userInfo: "userinfo"
-        case .resource: "resource"
-        case .pushedAuthorization: "par"
-        case .backchannelAuthentication: "ciba"
-        case .numberVerification: "number_verification"
-        case .simSwap: "sim_swap"
-        case .telcoFinder: "telco_finder"
-        }
     }
 }

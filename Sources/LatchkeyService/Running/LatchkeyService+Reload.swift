@@ -18,10 +18,7 @@ extension LatchkeyService {
         let level = new.log.level.loggerLevel
         api.replaceLimits(new.effectiveLimits)
         api.publish(publishedKeys(after: new))
-        let before = reloaded.withLock { before in
-            defer { before = new }
-            return before
-        }
+        let before = reloaded.withLock { exchange(&$0, with: new) }
         let pending = Self.changedKeys(from: configuration, to: new) { $0 != .value }
         let applied = Self.changedKeys(from: before, to: new) { $0 == .value }
         var metadata: Logger.Metadata = ["log_level": "\(new.log.level.rawValue)"]

@@ -25,7 +25,7 @@ struct TracedClient: HTTPClient {
             attributes["http.request.method"] = request.method.rawValue
             attributes["server.address"] = request.url.host
             attributes["server.port"] = Int(request.url.port)
-            if let destination = request.destination { attributes["latchkey.step"] = destination.step.name }
+            if let destination = request.destination { attributes["latchkey.step"] = destination.step.rawValue }
         }
         do throws(OutboundError) {
             let response = try await client.send(
@@ -48,9 +48,7 @@ struct TracedClient: HTTPClient {
 extension OutboundRequest {
     fileprivate func carrying(_ context: TraceContext?) -> OutboundRequest {
         guard let context else { return self }
-        var request = self
-        request.headers.append(("traceparent", context.traceparent))
-        return request
+        return altered(self) { $0.headers.append(("traceparent", context.traceparent)) }
     }
 }
 
@@ -79,7 +77,7 @@ struct LoggedClient: HTTPClient {
             "method": "\(request.method.rawValue)", "host": "\(request.url.authority)", name: outcome,
             "ms": .stringConvertible(Stopwatch.milliseconds(stopwatch.nanoseconds)),
         ]
-        if let destination = request.destination { metadata["step"] = "\(destination.step.name)" }
+        if let destination = request.destination { metadata["step"] = "\(destination.step.rawValue)" }
         if let correlationID = request.correlationID { metadata["correlation_id"] = "\(correlationID)" }
         logger.debug("outbound request", metadata: metadata)
     }

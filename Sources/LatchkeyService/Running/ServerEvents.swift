@@ -57,10 +57,7 @@ package final class ServerEvents: Sendable {
 
     /// Stores the events so far, in their order. What cannot be stored now is stored later. Not called twice at once.
     package func storeNoted() async {
-        var events = noted.withLock { noted in
-            defer { noted = [] }
-            return noted
-        }
+        var events = noted.withLock { exchange(&$0, with: []) }
         do throws(StorageError) {
             while let event = events.first {
                 try await store.addAuditEvent(event)

@@ -45,11 +45,7 @@ public struct DecryptionKey: Sendable, Redacted {
     }
 
     /// The same key under another `kid`.
-    public func named(_ keyID: String) -> DecryptionKey {
-        var key = self
-        key.keyID = keyID
-        return key
-    }
+    public func named(_ keyID: String) -> DecryptionKey { altered(self) { $0.keyID = keyID } }
 
     /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for encryption.
     package func writePublicKey(to json: inout JSONObjectWriter) {

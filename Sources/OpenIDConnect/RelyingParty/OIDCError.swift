@@ -131,18 +131,11 @@ public struct OIDCError: Error, Sendable {
     }
 
     /// This error with a further sentence.
-    func adding(_ sentence: String) -> OIDCError {
-        var error = self
-        error.reason += " " + sentence
-        return error
-    }
+    func adding(_ sentence: String) -> OIDCError { altered(self) { $0.reason += " " + sentence } }
 
     /// The error as one of a request; an error that names its request already stays.
     func at(_ request: @autoclosure () -> FailedRequest) -> OIDCError {
-        guard self.request == nil else { return self }
-        var error = self
-        error.request = request()
-        return error
+        self.request == nil ? altered(self) { $0.request = request() } : self
     }
 
     /// Whether a text can be shown as a provider's error code: 1 to 64 letters, digits, `_`, `.` and `-`, with a

@@ -57,11 +57,7 @@ extension RelyingParty {
                 items ?? request.items, authenticating: client, to: endpoint, presenting: clientTLS,
                 .pushedAuthorization, of: provider, correlationID)
         } read: { (response) throws(OIDCError) in
-            do throws(OIDCError) {
-                return try PushedAuthorizationResponse(response, limits: configuration.limits)
-            } catch {
-                throw client.explained(error)
-            }
+            try client.explaining(try PushedAuthorizationResponse(response, limits: configuration.limits))
         }
         return AuthorizationDestination(
             url: request.url(at: browsersGoTo, pushedAs: response.requestURI),

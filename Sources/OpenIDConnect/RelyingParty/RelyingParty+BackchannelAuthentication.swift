@@ -56,11 +56,7 @@ extension RelyingParty {
             of: provider, correlationID)
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {
             (response) throws(OIDCError) in
-            do throws(OIDCError) {
-                return try BackchannelAuthenticationResponse(response, limits: configuration.limits)
-            } catch {
-                throw client.explained(error)
-            }
+            try client.explaining(try BackchannelAuthenticationResponse(response, limits: configuration.limits))
         }
     }
 

@@ -128,10 +128,14 @@ public struct ClientCredentials: Sendable, Hashable {
         return !(clientID.text + secret.exposed).utf8.allSatisfy(PercentEncoding.isUnreserved)
     }
 
-    /// An error of a request with these credentials, with a possible reason.
-    func explained(_ error: OIDCError) -> OIDCError {
-        error.carrierError == "invalid_client" && dependOnEncoding
-            ? error.adding("The encoding may be the reason: \(Self.encodingRemedy).") : error
+    /// Reads the response to a request with these credentials. A refusal of the client gets a possible reason.
+    func explaining<Value>(_ read: @autoclosure () throws(OIDCError) -> Value) throws(OIDCError) -> Value {
+        do throws(OIDCError) {
+            return try read()
+        } catch {
+            guard error.carrierError == "invalid_client", dependOnEncoding else { throw error }
+            throw error.adding("The encoding may be the reason: \(Self.encodingRemedy).")
+        }
     }
 
     /// What to do if a provider refuses such credentials.

@@ -3,25 +3,16 @@ import CryptoExtras
 public import Primitives
 
 /// Why a text is not a private key that can sign. Does not repeat the text.
-public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
-    case notAKey
-    case notPrivate
-    case encrypted
-    case unsupported
-    case primesMissing
-    case malformed
+public enum ClientKeyError: String, Error, Sendable, Hashable, CaseIterable {
+    case notAKey = "is neither PEM nor a JSON Web Key"
+    case notPrivate = "contains a public key or a certificate, but no private key"
+    case encrypted = "is encrypted with a passphrase; store it decrypted"
+    case unsupported = "is not an RSA key of 2048 to 8192 bits, a P-256 or an Ed25519 key for signatures"
+    case primesMissing = "is an RSA key without its primes p and q"
+    case malformed = "contains numbers that do not make a valid key"
 
     /// The fault, as the rest of a sentence that begins with the key's name.
-    public var reason: String {
-        switch self {
-        case .notAKey: "is neither PEM nor a JSON Web Key"
-        case .notPrivate: "contains a public key or a certificate, but no private key"
-        case .encrypted: "is encrypted with a passphrase; store it decrypted"
-        case .unsupported: "is not an RSA key of 2048 to 8192 bits, a P-256 or an Ed25519 key for signatures"
-        case .primesMissing: "is an RSA key without its primes p and q"
-        case .malformed: "contains numbers that do not make a valid key"
-        }
-    }
+    public var reason: String { rawValue }
 }
 
 extension ClientKey {

@@ -62,25 +62,17 @@ public struct ClientKey: Sendable, Redacted {
     package init(_ key: P256.Signing.PrivateKey) { self.init(.p256(key), keyID: nil) }
 
     /// The same key under another `kid`.
-    public func named(_ keyID: String) -> ClientKey {
-        var key = self
-        key.keyID = keyID
-        return key
-    }
+    public func named(_ keyID: String) -> ClientKey { altered(self) { $0.keyID = keyID } }
 
     /// The same key with the algorithm that its JSON Web Key states; nil if that does not fit the key's type.
     func stating(_ algorithm: SigningAlgorithm) -> ClientKey? {
-        var key = signing(with: algorithm)
-        key?.statedAlgorithm = algorithm
-        return key
+        signing(with: algorithm).map { altered($0) { $0.statedAlgorithm = algorithm } }
     }
 
     /// The same key with another algorithm; nil if that does not fit the key's type.
     public func signing(with algorithm: SigningAlgorithm) -> ClientKey? {
         guard material.algorithms.contains(algorithm) else { return nil }
-        var key = self
-        (key.algorithm, key.statedAlgorithm) = (algorithm, nil)
-        return key
+        return altered(self) { ($0.algorithm, $0.statedAlgorithm) = (algorithm, nil) }
     }
 
     /// A signed JWT in compact form (RFC 7515 section 7.1).

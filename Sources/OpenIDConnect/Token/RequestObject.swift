@@ -22,7 +22,7 @@ enum RequestObject {
     }
 
     /// A request object with the parameters of a form. It has `nbf`, as FAPI 2.0 Message Signing section 5.3.1 and CIBA
-    /// Core section 7.1.1 demand.
+    /// Core section 7.1.1 demand. `max_age` and `requested_expiry` are numbers in it.
     static func make(
         of items: [(name: String, value: String)], for clientID: ClientID, signedWith key: ClientKey,
         at provider: ProviderMetadata, id: String, now: Timestamp

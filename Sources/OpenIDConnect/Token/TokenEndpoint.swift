@@ -72,13 +72,10 @@ extension RelyingParty {
                 grant.items(usesNetworkDiscovery ? correlationID : nil), authenticating: client, to: endpoint,
                 presenting: clientTLS, .token, of: provider, correlationID)
         } read: { (response) throws(OIDCError) in
-            do throws(OIDCError) {
-                return try TokenResponse(
+            try client.explaining(
+                try TokenResponse(
                     response, limits: configuration.limits, idToken: presence,
-                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required)
-            } catch {
-                throw client.explained(error)
-            }
+                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required))
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
         do throws(OIDCError) {

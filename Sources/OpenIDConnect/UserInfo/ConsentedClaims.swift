@@ -62,9 +62,7 @@ public struct ConsentedClaims: Sendable, Hashable, Redacted {
 
     /// The claims that satisfy a condition.
     package func filtered(_ isIncluded: (ConsentedClaim) -> Bool) -> ConsentedClaims {
-        var some = self
-        some.values = values.filter { isIncluded($0.key) }
-        return some
+        altered(self) { $0.values = $0.values.filter { isIncluded($0.key) } }
     }
 
     /// The claims whose scopes were asked for.
@@ -74,9 +72,7 @@ public struct ConsentedClaims: Sendable, Hashable, Redacted {
 
     /// These claims, and those of `other` that have no value here.
     package func filled(with other: ConsentedClaims) -> ConsentedClaims {
-        var all = self
-        all.values.merge(other.values) { own, _ in own }
-        return all
+        altered(self) { $0.values.merge(other.values) { own, _ in own } }
     }
 
     /// Adds each claim as a member of JSON, which the store and the API have.

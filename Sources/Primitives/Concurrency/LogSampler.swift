@@ -30,8 +30,7 @@ package final class LogSampler: Sendable {
                 return nil
             }
             state.written += 1
-            defer { state.leftOut = 0 }
-            return state.leftOut
+            return exchange(&state.leftOut, with: 0)
         }
     }
 }

@@ -42,10 +42,16 @@ public struct OutboundRequest: Sendable {
 
     /// One step at one provider. Its requests fail for the same reasons, so they share a circuit breaker.
     public struct Destination: Sendable, Hashable {
-        /// What a request is for.
-        public enum Step: Sendable, Hashable, CaseIterable {
-            case discovery, keys, token, userInfo, resource, pushedAuthorization, backchannelAuthentication
-            case numberVerification, simSwap, telcoFinder
+        /// What a request is for. The raw value is its name in metrics and on the status page.
+        public enum Step: String, Sendable, Hashable, CaseIterable {
+            case discovery, keys, token
+            case userInfo = "userinfo"
+            case resource
+            case pushedAuthorization = "par"
+            case backchannelAuthentication = "ciba"
+            case numberVerification = "number_verification"
+            case simSwap = "sim_swap"
+            case telcoFinder = "telco_finder"
         }
 
         /// The issuer, or another name of the provider.

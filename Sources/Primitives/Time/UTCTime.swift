@@ -94,6 +94,7 @@ extension UTCTime {
     /// The time of a text in a form. Nil if the text has another form, or the day or time does not exist: then the time
     /// that its numbers make is written in another way.
     public static func moment(_ text: String, in form: Form) -> Timestamp? {
+        guard text.utf8.count <= 29 else { return nil }
         // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds has
         // none: it is the first of the next day.
         let isLeapSecond = text.contains("23:59:60")
@@ -112,7 +113,6 @@ extension UTCTime {
     }
 
     private static func momentOfNumbers(in text: String, _ form: Form) -> Timestamp? {
-        guard text.utf8.count <= 29 else { return nil }
         var numbers = text.utf8.split { !$0.isASCIIDigit }.compactMap { Int64(Substring($0)) }
         switch form {
         case .rfc3339: break

@@ -59,7 +59,8 @@ package final class StoredAPIKeys: Sendable {
     }
 
     private func known() async throws(SignInError) -> APIKeys {
-        try await last.value { [store] () async throws(SignInError) in
+        if let known = last.current { return known.keys }
+        return try await last.value { [store] () async throws(SignInError) in
             let records = try await mappingStoreErrors(await store.apiKeys(limit: Self.limit))
             let keys = APIKeys(
                 records.map { key in
@@ -99,26 +100,33 @@ final class CachedRead<Value: Sendable, Failure: Error>: Sendable {
     /// The value that was read last, however old it is.
     var lastValue: Value? { last.withLock { $0?.value } }
 
+    /// The value that was read last, if it is not too old.
+    var current: Value? { value(notOlderThan: lifetime, at: clock.now()) }
+
+    /// The value that was read last, if it was less than so many seconds ago. A clock that was set back makes it old.
+    func value(notOlderThan seconds: Int64, at now: Timestamp) -> Value? {
+        last.withLock { last in
+            guard let last, last.time <= now, now < last.time.advanced(bySeconds: seconds) else { return nil }
+            return last.value
+        }
+    }
+
+    /// Keeps a value that was read otherwise.
+    func keep(_ value: Value, readAt time: Timestamp) { last.withLock { $0 = (value, time) } }
+
     /// The value, read again if it is too old.
     func value(_ read: @escaping @Sendable () async throws(Failure) -> Value) async throws(Failure) -> Value {
         let now = clock.now()
-        if let value = current(at: now) { return value }
-        return try await reads.value(for: 0, unless: { _ in self.current(at: now).map { .success($0) } }) {
+        let current = { self.value(notOlderThan: self.lifetime, at: now) }
+        if let value = current() { return value }
+        return try await reads.value(for: 0, unless: { _ in current().map { .success($0) } }) {
             do throws(Failure) {
                 let value = try await read()
-                self.last.withLock { $0 = (value, now) }
+                self.keep(value, readAt: now)
                 return .success(value)
             } catch {
                 return .failure(error)
             }
         }.get()
-    }
-
-    /// A clock that was set back makes what was read old.
-    private func current(at now: Timestamp) -> Value? {
-        last.withLock { last in
-            guard let last, last.time <= now, now < last.time.advanced(bySeconds: lifetime) else { return nil }
-            return last.value
-        }
     }
 }

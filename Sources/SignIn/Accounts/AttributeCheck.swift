@@ -113,8 +113,6 @@ extension Profile {
     /// This profile, without an e-mail address that has no domain to check. Some providers send another form, such as
     /// `Jane <jane@mail.example>`.
     package var withReachableEmail: Profile {
-        var profile = self
-        profile[.email] = self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 }
-        return profile
+        altered(self) { $0[.email] = self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 } }
     }
 }

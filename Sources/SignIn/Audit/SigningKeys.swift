@@ -17,21 +17,12 @@ package final class SigningKeys: Sendable {
     private static let freshness: Int64 = 60
     private static let staleLifetime: Int64 = 3600
 
-    private struct Held: Sendable {
-        let keys: [StoredKey]
-        let readAt: Timestamp
-
-        func isYounger(than seconds: Int64, at now: Timestamp) -> Bool {
-            readAt <= now && now < readAt.advanced(bySeconds: seconds)
-        }
-    }
-
     private let store: any KeyStore
     private let schedule: SigningKeySchedule
     private let protection: KeyProtection
     private let clock: WallClock
     private let logger: Logger
-    private let held = Mutex<Held?>(nil)
+    private let last: CachedRead<[StoredKey], SignInError>
     /// The ids of stored keys that this process cannot use and has logged.
     private let blamed = Mutex<Set<String>>([])
 
@@ -43,6 +34,7 @@ package final class SigningKeys: Sendable {
         protection = KeyProtection(keys: configuration.encryptionKeys)
         self.clock = clock
         self.logger = logger
+        last = CachedRead(lifetime: Self.freshness, clock: clock)
     }
 
     /// The keys of all valid receipts, and those that will sign next. With encryption keys, these are keys only that a
@@ -59,7 +51,8 @@ package final class SigningKeys: Sendable {
     /// Adds the next key when it is due, and removes the expired ones. Must be called at least once an hour.
     /// - Throws: `temporarily_unavailable`; `server_error` if no key can be created.
     package func maintain() async throws(SignInError) {
-        _ = try await maintained(at: clock.now())
+        let now = clock.now()
+        last.keep(try await maintained(at: now), readAt: now)
     }
 
     /// The key to sign with.
@@ -80,20 +73,18 @@ package final class SigningKeys: Sendable {
 
     /// The keys in memory, or read again; at least one can sign.
     private func keys() async throws(SignInError) -> [StoredKey] {
+        if let keys = last.current { return keys }
         let now = clock.now()
-        let held = held.withLock { $0 }
-        if let held, held.isYounger(than: Self.freshness, at: now) { return held.keys }
         do throws(SignInError) {
-            let read = try await read()
-            guard schedule.signer(among: read.map(\.scheduled), at: now) != nil else {
-                return try await maintained(at: now)
+            return try await last.value { () async throws(SignInError) in
+                let read = try await self.read()
+                let canSign = self.schedule.signer(among: read.map(\.scheduled), at: now) != nil
+                return try await canSign ? read : self.maintained(at: now)
             }
-            hold(read, now)
-            return read
         } catch {
             // Keys change by the day, so that older ones are still right.
-            guard let held, held.isYounger(than: Self.staleLifetime, at: now) else { throw error }
-            return held.keys
+            guard let keys = last.value(notOlderThan: Self.staleLifetime, at: now) else { throw error }
+            return keys
         }
     }
 
@@ -114,7 +105,6 @@ package final class SigningKeys: Sendable {
             for id in outdated { logger.info("signing key removed", metadata: ["kid": "\(id)"]) }
             keys.removeAll { outdated.contains($0.record.id) }
         }
-        hold(keys, now)
         return keys
     }
 
@@ -145,10 +135,7 @@ package final class SigningKeys: Sendable {
 
     /// Tells once of each key that is not used.
     private func blame(_ records: [SigningKeyRecord]) {
-        let known = blamed.withLock { blamed in
-            defer { blamed = Set(records.map(\.id)) }
-            return blamed
-        }
+        let known = blamed.withLock { exchange(&$0, with: Set(records.map(\.id))) }
         for record in records where !known.contains(record.id) {
             if protection.state(of: record) == .plain {
                 logger.warning(
@@ -160,10 +147,6 @@ package final class SigningKeys: Sendable {
                     metadata: ["kid": "\(record.id)"])
             }
         }
-    }
-
-    private func hold(_ keys: [StoredKey], _ now: Timestamp) {
-        held.withLock { $0 = Held(keys: keys, readAt: now) }
     }
 }
 

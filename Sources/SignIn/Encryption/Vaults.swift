@@ -143,11 +143,11 @@ package struct ProviderTokens: Sendable, Hashable {
     func withRefreshToken(of earlier: ProviderTokens?) -> ProviderTokens {
         guard refreshToken == nil, let earlier, earlier.unverified == nil, let refreshToken = earlier.refreshToken
         else { return self }
-        var tokens = self
-        tokens.refreshToken = refreshToken
-        tokens.refreshTokenKey = earlier.refreshTokenKey
-        tokens.original = earlier.original
-        return tokens
+        return altered(self) {
+            $0.refreshToken = refreshToken
+            $0.refreshTokenKey = earlier.refreshTokenKey
+            $0.original = earlier.original
+        }
     }
 }
 

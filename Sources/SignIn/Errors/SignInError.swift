@@ -136,9 +136,7 @@ package struct SignInError: Error, Sendable, Hashable {
 
     /// This error, with the text for a situation in place of the usual one for the person who uses the app.
     package func telling(_ situation: UserMessage.Situation) -> SignInError {
-        var error = self
-        error.situation = situation
-        return error
+        altered(self) { $0.situation = situation }
     }
 
     /// At groups of mobile operators, as the next two.
@@ -165,10 +163,7 @@ package struct SignInError: Error, Sendable, Hashable {
 
     /// This error of a request that cannot be sent again. A failure of the store says so.
     package func withoutRetry() -> SignInError {
-        guard self.remedy != nil else { return self }
-        var error = self
-        error.remedy = "Start a new sign-in in a moment."
-        return error
+        self.remedy == nil ? self : altered(self) { $0.remedy = "Start a new sign-in in a moment." }
     }
 
     /// This error, with another one as its cause for the log.
@@ -184,26 +179,22 @@ package struct SignInError: Error, Sendable, Hashable {
     private func explained(
         _ check: IDTokenCheck?, _ cause: String, _ carrierError: String?, _ request: OIDCError.FailedRequest?
     ) -> SignInError {
-        var error = self
-        (error.check, error.cause, error.carrierError, error.request) = (check, cause, carrierError, request)
-        return error
+        altered(self) { ($0.check, $0.cause, $0.carrierError, $0.request) = (check, cause, carrierError, request) }
     }
 
     /// This error as one of a provider's endpoint, unless it names its request already.
     package func at(_ endpoint: EndpointURL?) -> SignInError {
         guard self.request == nil, let endpoint else { return self }
-        var error = self
-        error.request = OIDCError.FailedRequest(to: endpoint)
-        return error
+        return altered(self) { $0.request = OIDCError.FailedRequest(to: endpoint) }
     }
 
     /// This error, for the client that made the request.
     /// - Parameter sentNames: The names under which the client sent fields, by their names in RFC 6749.
     package func with(_ correlationID: CorrelationID, _ sentNames: [String: String] = [:]) -> SignInError {
-        var error = self
-        error.correlationID = correlationID
-        if let field = self.field, let sent = sentNames[field] { error.field = sent }
-        return error
+        altered(self) { error in
+            error.correlationID = correlationID
+            if let field = error.field, let sent = sentNames[field] { error.field = sent }
+        }
     }
 }
 
@@ -384,9 +375,7 @@ extension SignInError {
         .serverError, .serverError, "The server has an internal error. Try again later.", fault: .ours)
 
     package static func malformedAttributes(_ check: AttributeCheck) -> SignInError {
-        var error = SignInError(.invalidRequest, .invalidRequest, check.texts.joined(separator: "; ") + ".")
-        error.attributeProblems = check.problems
-        return error
+        altered(invalidRequest(check.texts.joined(separator: "; ") + ".")) { $0.attributeProblems = check.problems }
     }
 
     /// A store that fails has not said "signed out" or "unknown".

@@ -220,9 +220,6 @@ final class LastSeenTracker: Sendable {
 
     /// Removes and returns the sessions that are not stored yet; the caller stores them.
     func takeUnwritten() -> [SessionLastSeen] {
-        state.withLock { state in
-            defer { state.unwritten = [] }
-            return state.unwritten
-        }
+        state.withLock { exchange(&$0.unwritten, with: []) }
     }
 }

@@ -368,12 +368,12 @@ struct SessionLifetimes: Sendable {
 
 extension SignInConfiguration.Lifetimes {
     fileprivate func changed(by own: SignInConfiguration.SessionTimes) -> SignInConfiguration.Lifetimes {
-        var changed = self
-        changed.access = own.access ?? access
-        changed.refresh = own.refresh ?? refresh
-        changed.idle = own.idle ?? idle
-        changed.absolute = own.absolute ?? absolute
-        return changed
+        altered(self) {
+            $0.access = own.access ?? access
+            $0.refresh = own.refresh ?? refresh
+            $0.idle = own.idle ?? idle
+            $0.absolute = own.absolute ?? absolute
+        }
     }
 
     /// When tokens issued now expire: after their own lifetime, the idle time or the absolute lifetime, whichever comes

@@ -14,36 +14,31 @@ package struct SignInLog {
     private let clientID: ClientID
     private let network: MCCMNC?
     let correlationID: CorrelationID
-    private let logger: Logger
-    /// For a sign-in that anyone can begin; nil for others, whose refusals all have lines.
-    private let refusals: LogSamplers?
+    private let environment: Environment
+    /// Whether anyone can begin it, so that its refusals are sampled. Those of others all have lines.
+    private var anyoneCanBegin: Bool
     let kind: SignInReport.Kind
-    private let observers: [SignInObserver]
     /// Whether the provider is a configured one.
-    var providerIsKnown = false
+    var providerIsKnown = true
     /// Whether discovery knows the network before the steps tell.
-    private var discoveryKnowsNetwork = false
+    private var discoveryKnowsNetwork = true
     /// The same sign-in was sent before.
     var wasSentBefore = false
     /// The sign-in has moved an account from another carrier.
     var hasMoved = false
     /// What a feature found out besides.
     var notes: Logger.Metadata = [:]
-    var times = StepTimes()
+    var times: StepTimes
 
     init(
         _ request: SignInRequest, _ correlationID: CorrelationID, _ kind: SignInReport.Kind, in environment: Environment
     ) {
+        self.init(
+            kind, at: request.provider, for: request.clientID, request.network, correlationID, StepTimes(),
+            in: environment)
+        (providerIsKnown, discoveryKnowsNetwork) = (false, false)
         // A link and a transaction have a session.
-        let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.isRedirectFlow)
-        refusals = anyoneCanBegin ? environment.refusals : nil
-        self.kind = kind
-        provider = request.provider.text
-        clientID = request.clientID
-        network = request.network
-        self.correlationID = correlationID
-        logger = environment.logger
-        observers = environment.observers
+        anyoneCanBegin = kind == .signIn && (request.isKeyless || request.isRedirectFlow)
     }
 
     /// For a sign-in by redirects that has no code yet. Its provider is a known one, and discovery knows its network.
@@ -53,35 +48,32 @@ package struct SignInLog {
     ) {
         self.kind = kind
         // Only a session begins a link.
-        refusals = kind == .signIn ? environment.refusals : nil
+        anyoneCanBegin = kind == .signIn
         self.provider = provider.text
         self.clientID = clientID
         self.network = network
         self.correlationID = correlationID
-        providerIsKnown = true
-        discoveryKnowsNetwork = true
         self.times = times
-        logger = environment.logger
-        observers = environment.observers
+        self.environment = environment
     }
 
     /// Writes a line of its own, at once.
     func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
-        logger.log(level: level, message, metadata: metadata.merging(details) { $1 })
+        environment.logger.log(level: level, message, metadata: metadata.merging(details) { $1 })
     }
 
     mutating func write(_ outcome: SignInReport.Outcome) {
         let nanoseconds = report(outcome, nil)
-        guard logger.logLevel <= .info else { return }
+        guard environment.logger.logLevel <= .info else { return }
         var metadata = metadata
         times.write(to: &metadata, all: nanoseconds)
         metadata["outcome"] = "\(outcome.name)"
-        logger.info("\(kind.event)", metadata: metadata)
+        environment.logger.info("\(kind.event)", metadata: metadata)
     }
 
     package mutating func write(_ error: SignInError) {
         let nanoseconds = report(SignInReport.Outcome(error), error)
-        let level = error.fault.logLevel
+        let (level, logger) = (error.fault.logLevel, environment.logger)
         guard logger.logLevel <= level else { return }
         func line() -> Logger.Metadata {
             var metadata = metadata
@@ -90,9 +82,9 @@ package struct SignInLog {
             return metadata
         }
         let message: Logger.Message = "\(kind.event) refused"
-        guard let refusals else { return logger.log(level: level, message, metadata: line()) }
+        guard anyoneCanBegin else { return logger.log(level: level, message, metadata: line()) }
         let place = "\(providerIsKnown ? provider : "") \(error.code.rawValue) \(times.last?.rawValue ?? "")"
-        refusals.log(level, message, of: "\(message) \(place)", to: logger, line)
+        environment.refusals.log(level, message, of: "\(message) \(place)", to: logger, line)
     }
 
     /// - Returns: The duration of the whole sign-in, in nanoseconds.
@@ -101,7 +93,7 @@ package struct SignInLog {
         let report = SignInReport(
             kind, correlationID, provider: providerIsKnown ? provider : nil, network: networkIsKnown ? network : nil,
             outcome, error, times, nanoseconds)
-        for observer in observers { observer(report) }
+        for observer in environment.observers { observer(report) }
         return nanoseconds
     }
 

@@ -213,6 +213,17 @@ struct AccessTests {
         try await until { try await app.send(.get, "/readyz", apiKey: nil).status == 200 }
     }
 
+    @Test("An answer that comes after the patience is kept with the time of its question")
+    func readinessOfSlowStore() async throws {
+        let app = try TestApp(readinessPatience: .milliseconds(10))
+        let gate = Gate()
+        app.storeScript.hold(before: .check, at: gate)
+        #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
+        gate.open()
+        try await until { try await app.send(.get, "/readyz", apiKey: nil).status == 200 }
+        #expect(app.storeScript.count(of: .check) == 1)
+    }
+
     @Test("The patience with the store leaves time for the response within a second")
     func readinessPatience() { #expect(Readiness.patience < .seconds(1)) }
 

@@ -226,6 +226,17 @@ struct SigningKeysTests {
         #expect(try await process.published().map { Array($0.key.rawRepresentation) } == [own.publicKey])
     }
 
+    @Test("A public key that is no point of the curve is not published")
+    func publicKeyOffTheCurve() async throws {
+        let broken = SigningKeyRecord(
+            id: "broken", publicKey: [UInt8](repeating: 0, count: 64), privateKey: [1], createdAt: clock.now,
+            signsFrom: clock.now)
+        let event = AuditEvent(at: clock.now, .signingKeyCreated, user: nil, by: .latchkey)
+        #expect(try await store.addSigningKey(broken, after: nil, recording: event))
+        let process = try process()
+        #expect(try await process.published().map(\.id) == [try await process.signer().id])
+    }
+
     @Test("Without encryption keys a server publishes the key of one that has them already")
     func whileEncryptionIsTurnedOn() async throws {
         try await process().maintain()
