@@ -247,9 +247,9 @@ public struct FeatureList: Sendable {
         FeatureList(features + others.map { $0 as? any Feature.Type ?? Self.foreign($0) }, unmet: unmet)
     }
 
-    /// With a feature that keys of the core ask for.
-    package func adding(_ feature: any Feature.Type, for demand: FeatureDemand) -> FeatureList {
-        FeatureList(features + [feature], unmet: unmet.filter { $0.trait != demand.trait })
+    /// With a feature that keys of the core ask for, by the trait that adds it to a build.
+    package func adding(_ feature: any Feature.Type, meeting trait: String) -> FeatureList {
+        FeatureList(features + [feature], unmet: unmet.filter { $0.trait != trait })
     }
 
     private static func foreign<Foreign: BasicFeature>(_: Foreign.Type) -> any Feature.Type {
