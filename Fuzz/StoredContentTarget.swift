@@ -41,8 +41,12 @@ enum StoredContentTarget {
     }
 
     private static func readWaitingTokens(_ content: [UInt8]) {
-        guard let waiting = WaitingTokens(content) else { return }
-        guard let again = WaitingTokens(waiting.bytes) else {
+        guard let waiting = WaitingTokens.read(content) else { return }
+        let signIn = VerifiedSignIn(
+            Identity(issuer: "https://login.example", subject: "jane"), nil, tokens: waiting.tokens,
+            idToken: waiting.idToken)
+        let written = WaitingTokens.bytes(of: signIn, from: waiting.provider)
+        guard let again = written.flatMap(WaitingTokens.read) else {
             return demand(false, "tokens that are written are read")
         }
         demand(

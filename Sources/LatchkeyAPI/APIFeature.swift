@@ -42,8 +42,8 @@ package protocol APIFeature: APIRoutes {
     /// What redirects are for, besides sign-ins.
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand?
 
-    /// Registers the users of this server's pages.
-    var pageRegistration: (any PageRegistration)? { get }
+    /// Registers users who are unknown. One feature has it.
+    var registration: (any PageRegistration)? { get }
 
     /// The origins that this server's pages may call, besides its own.
     var connectedOrigins: [String] { get }
@@ -109,8 +109,8 @@ package struct SessionErrand: Sendable {
     }
 }
 
-/// The registration of users who sign in on a page of this server. A feature has it.
-package protocol PageRegistration: Sendable {
+/// The registration of users, with a page for those who sign in on a page of this server.
+package protocol PageRegistration: Registrar {
     /// The path of its page.
     var path: String { get }
 

@@ -23,7 +23,7 @@ public final class LatchkeyAPI: Sendable {
     private let traces: RequestTraces
     let version: String
     package let features: [any APIFeature]
-    package let pageRegistration: (any PageRegistration)?
+    package let registration: (any PageRegistration)?
     let documentPage = Mutex<DocumentPage?>(nil)
     let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
@@ -61,7 +61,7 @@ public final class LatchkeyAPI: Sendable {
         traces = RequestTraces(tracer: tracer, baseURL: baseURL)
         self.version = version
         self.features = features
-        pageRegistration = features.lazy.compactMap(\.pageRegistration).first
+        registration = features.lazy.compactMap(\.registration).first
         self.metricsEndpoint = metricsEndpoint
     }
 

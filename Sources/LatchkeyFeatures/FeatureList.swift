@@ -58,42 +58,31 @@ import SignIn
     import Zephr
 #endif
 
-extension FeatureDemand {
-    fileprivate static let backchannel = FeatureDemand("Backchannel") { configuration in
-        configuration.providers.first { $0.rules.backchannelTokenDelivery != .off }
-            .map { "providers.\($0.id).backchannel_token_delivery_mode" }
-    }
-
-    fileprivate static let phoneVerification = FeatureDemand("PhoneVerification") { configuration in
-        configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
-    }
-
-    fileprivate static let postgreSQL = FeatureDemand("PostgreSQL") { configuration in
-        configuration.database.url.path == nil ? "database.url" : nil
-    }
-
-    fileprivate static let providerResources = FeatureDemand("ProviderResources") { configuration in
-        configuration.providers.first(where: \.rules.storesTokens).map { "providers.\($0.id).store_tokens" }
-    }
-
-    /// The console lists the ways to sign in, and sends the browser to them.
-    fileprivate static let redirects = FeatureDemand("Redirects") { configuration in
-        configuration.hasConsole
-            ? "console"
-            : configuration.providers.first { $0.rules.loginInitiationClient != nil }
-                .map { "providers.\($0.id).initiate_login_client" }
-    }
-
-    fileprivate static let registration = FeatureDemand("Registration") { configuration in
-        configuration.registration.mode == .required ? "registration" : nil
-    }
-}
-
 extension FeatureList {
     /// The core alone.
     public static let none = FeatureList(
         [],
-        unmet: [.backchannel, .phoneVerification, .postgreSQL, .providerResources, .redirects, .registration])
+        unmet: [
+            FeatureDemand("Backchannel") { configuration in
+                configuration.providers.first { $0.rules.backchannelTokenDelivery != .off }
+                    .map { "providers.\($0.id).backchannel_token_delivery_mode" }
+            },
+            FeatureDemand("PhoneVerification") { configuration in
+                configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
+            },
+            FeatureDemand("PostgreSQL") { $0.database.url.path == nil ? "database.url" : nil },
+            FeatureDemand("ProviderResources") { configuration in
+                configuration.providers.first(where: \.rules.storesTokens).map { "providers.\($0.id).store_tokens" }
+            },
+            // The console lists the ways to sign in, and sends the browser to them.
+            FeatureDemand("Redirects") { configuration in
+                configuration.hasConsole
+                    ? "console"
+                    : configuration.providers.first { $0.rules.loginInitiationClient != nil }
+                        .map { "providers.\($0.id).initiate_login_client" }
+            },
+            FeatureDemand("Registration") { $0.registration.mode == .required ? "registration" : nil },
+        ])
 
     /// The features of this build: each is a trait of the package, and all are on by default.
     public static let standard = FeatureList.none
@@ -107,7 +96,7 @@ extension FeatureList {
             .adding(AuditSealsFeature.self)
         #endif
         #if Backchannel
-            .adding(BackchannelFeature.self, for: .backchannel)
+            .adding(BackchannelFeature.self, meeting: "Backchannel")
         #endif
         #if Capsules
             .adding(CapsulesFeature.self)
@@ -119,22 +108,22 @@ extension FeatureList {
             .adding(LinkingFeature.self)
         #endif
         #if PhoneVerification
-            .adding(PhoneVerificationFeature.self, for: .phoneVerification)
+            .adding(PhoneVerificationFeature.self, meeting: "PhoneVerification")
         #endif
         #if PostgreSQL
-            .adding(PostgreSQLFeature.self, for: .postgreSQL)
+            .adding(PostgreSQLFeature.self, meeting: "PostgreSQL")
         #endif
         #if ProviderLogout
             .adding(ProviderLogoutFeature.self)
         #endif
         #if ProviderResources
-            .adding(ProviderResourcesFeature.self, for: .providerResources)
+            .adding(ProviderResourcesFeature.self, meeting: "ProviderResources")
         #endif
         #if Redirects
-            .adding(RedirectsFeature.self, for: .redirects)
+            .adding(RedirectsFeature.self, meeting: "Redirects")
         #endif
         #if Registration
-            .adding(RegistrationFeature.self, for: .registration)
+            .adding(RegistrationFeature.self, meeting: "Registration")
         #endif
         #if Services
             .adding(ServicesFeature.self)
@@ -155,6 +144,6 @@ extension FeatureList {
     /// What sends browsers to providers; none in a build without it.
     public static let redirects = FeatureList.none
         #if Redirects
-            .adding(RedirectsFeature.self, for: .redirects)
+            .adding(RedirectsFeature.self, meeting: "Redirects")
         #endif
 }

@@ -109,9 +109,6 @@ package protocol Feature: BasicFeature, APIFeature {
     /// Proves that accounts move to the identities of sign-ins.
     var formerIdentities: FormerIdentitySource? { get }
 
-    /// Registers users who are unknown. One feature has it.
-    var registrar: (any Registrar)? { get }
-
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
 
@@ -138,7 +135,7 @@ extension Feature {
     package func describe(in json: inout JSONObjectWriter) {}
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
     package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
-    package var pageRegistration: (any PageRegistration)? { nil }
+    package var registration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
@@ -158,7 +155,6 @@ extension Feature {
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
     package var formerIdentities: FormerIdentitySource? { nil }
-    package var registrar: (any Registrar)? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp
@@ -247,9 +243,9 @@ public struct FeatureList: Sendable {
         FeatureList(features + others.map { $0 as? any Feature.Type ?? Self.foreign($0) }, unmet: unmet)
     }
 
-    /// With a feature that keys of the core ask for.
-    package func adding(_ feature: any Feature.Type, for demand: FeatureDemand) -> FeatureList {
-        FeatureList(features + [feature], unmet: unmet.filter { $0.trait != demand.trait })
+    /// With a feature that keys of the core ask for, by the trait that adds it to a build.
+    package func adding(_ feature: any Feature.Type, meeting trait: String) -> FeatureList {
+        FeatureList(features + [feature], unmet: unmet.filter { $0.trait != trait })
     }
 
     private static func foreign<Foreign: BasicFeature>(_: Foreign.Type) -> any Feature.Type {

@@ -10,14 +10,6 @@ import Synchronization
 /// takes the place of the oldest one of the subnet that has most. So a subnet that floods the server loses its own
 /// records, and another subnet's are neither refused nor lost.
 final class OneTimeRecordQuota: Sendable {
-    /// Counts since the process started.
-    struct Statistics: Sendable, Hashable {
-        /// Records that were not made, because all places were taken.
-        fileprivate(set) var refused: UInt64 = 0
-        /// Records that gave way to others.
-        fileprivate(set) var displaced: UInt64 = 0
-    }
-
     /// The bytes of a row that count as one. A longer row counts as several.
     static let unit = 600
     /// The most handles of one ``unverified(beforeAdding:)``.
@@ -29,7 +21,7 @@ final class OneTimeRecordQuota: Sendable {
     private let maximum: Int
     private let lifetime: Duration
     private let uptime: Uptime
-    private let state = Mutex((table: OneTimeRecordTable(), statistics: Statistics()))
+    private let state = Mutex((table: OneTimeRecordTable(), refused: UInt64(0), displaced: UInt64(0)))
 
     /// - Parameters:
     ///   - maximum: How many rows of ``unit`` bytes there may be.
@@ -43,7 +35,9 @@ final class OneTimeRecordQuota: Sendable {
 
     var count: Int { state.withLock { $0.table.count } }
 
-    var statistics: Statistics { state.withLock { $0.statistics } }
+    /// Since the process started: records that were not made, because all places were taken, and records that gave way
+    /// to others.
+    var statistics: (refused: UInt64, displaced: UInt64) { state.withLock { ($0.refused, $0.displaced) } }
 
     /// Counts a record. One that is counted already stays as it is.
     /// - Parameters:
@@ -58,10 +52,10 @@ final class OneTimeRecordQuota: Sendable {
             state.table.removeExpired(at: now)
             guard !state.table.contains(handle) else { return [] }
             guard let evicted = state.table.makeRoom(for: weight, of: subnet, maximum: maximum) else {
-                state.statistics.refused += 1
+                state.refused += 1
                 return nil
             }
-            state.statistics.displaced += UInt64(evicted.count)
+            state.displaced += UInt64(evicted.count)
             state.table.add(.init(handle: handle, subnet: subnet, weight: weight, expiresAt: now + lifetime))
             return evicted
         }

@@ -1,22 +1,19 @@
 import Logging
 import OpenIDConnect
-import Primitives
-import SignIn
+package import Primitives
+package import SignIn
 import Storage
 import StorageModel
 
 /// Creates a user for an identity that a provider vouched for, and signs the user in.
-struct RegisterUser: Registrar {
+extension RegistrationFeature {
     /// How long the offer of a registration is valid, in seconds.
     private static let offerLifetime: Int64 = 600
 
-    let rules: RegistrationRules
-    let store: SQLStore
-
-    var isRequired: Bool { rules.mode == .required }
+    package var isRequired: Bool { rules.mode == .required }
 
     /// Stores the identity under a new handle, and the provider's tokens until the user registers.
-    func offer(
+    package func offer(
         to user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
         codeChallenge: String?, by completion: SignInCompletion
     ) async throws(SignInError) -> RegistrationOffer {
@@ -35,16 +32,16 @@ struct RegisterUser: Registrar {
             await store.addPendingRegistration(
                 added, proof: user.provenPhoneNumber.map { ($0, now, correlationID.text) }))
         for holder in formerHolders { completion.sessions.cache.remove(holder) }
-        if let waiting = WaitingTokens(user, of: provider) {
+        if let waiting = WaitingTokens.bytes(of: user, from: provider) {
             try await completion.oneTimeStore.keep(
-                waiting.bytes, for: .waitingTokens, under: handle, seconds: Self.offerLifetime)
+                waiting, for: .waitingTokens, under: handle, seconds: Self.offerLifetime)
         }
         return RegistrationOffer(
             handle: handle, codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
             missing: rules.missing(in: pending.profile), expiresIn: Self.offerLifetime, correlationID: correlationID)
     }
 
-    func register(
+    package func register(
         _ form: RegistrationForm, by completion: SignInCompletion
     ) async throws(SignInError) -> SignedIn {
         let environment = completion.environment
@@ -161,7 +158,7 @@ extension TokenVault {
         let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
         return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.text) {
             content in
-            guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
+            guard let waiting = open(content).flatMap(WaitingTokens.read) else { return nil }
             return (
                 tokens: waiting.tokens.map { storing($0, of: waiting.provider, for: clientID) },
                 idToken: waiting.idToken.flatMap { SealedIDToken($0, openedBy: session) }
@@ -170,37 +167,21 @@ extension TokenVault {
     }
 }
 
-/// A provider's tokens whose user has not registered yet: those to store, the ID token for logout, or both.
-struct WaitingTokens {
-    let provider: String
-    let tokens: ProviderTokens?
-    let idToken: IDTokenHint?
-
+/// A provider's tokens whose user has not registered yet, as JSON for the store: those to store, the ID token for
+/// logout, or both.
+enum WaitingTokens {
     /// Nil if the sign-in has nothing to keep.
-    init?(_ verified: VerifiedSignIn, of provider: String) {
-        self.init(provider: provider, tokens: verified.tokens, idToken: verified.idToken)
-    }
-
-    private init?(provider: String, tokens: ProviderTokens?, idToken: IDTokenHint?) {
-        guard tokens != nil || idToken != nil else { return nil }
-        self.provider = provider
-        self.tokens = tokens
-        self.idToken = idToken
-    }
-}
-
-/// As JSON, for the store.
-extension WaitingTokens {
-    var bytes: [UInt8] {
+    static func bytes(of verified: VerifiedSignIn, from provider: String) -> [UInt8]? {
+        guard verified.tokens != nil || verified.idToken != nil else { return nil }
         var json = JSONObjectWriter(capacity: 512)
         json.add("provider", provider)
-        tokens?.write(to: &json)
-        json.add("id_token_issuer", ifPresent: idToken?.issuer)
-        json.add("id_token", ifPresent: idToken?.token.exposed)
+        verified.tokens?.write(to: &json)
+        json.add("id_token_issuer", ifPresent: verified.idToken?.issuer)
+        json.add("id_token", ifPresent: verified.idToken?.token.exposed)
         return json.finish()
     }
 
-    init?(_ bytes: [UInt8]) {
+    static func read(_ bytes: [UInt8]) -> (provider: String, tokens: ProviderTokens?, idToken: IDTokenHint?)? {
         guard let json = (try? JSONValue(parsing: bytes))?.object, let provider = json["provider"]?.string else {
             return nil
         }
@@ -208,7 +189,8 @@ extension WaitingTokens {
         if let issuer = json["id_token_issuer"]?.string, let token = json["id_token"]?.string {
             idToken = IDTokenHint(issuer: issuer, token: Secret(token))
         }
-        self.init(provider: provider, tokens: ProviderTokens(json), idToken: idToken)
+        let tokens = ProviderTokens(json)
+        return tokens == nil && idToken == nil ? nil : (provider, tokens, idToken)
     }
 }
 

@@ -5,33 +5,33 @@ package import LatchkeyConfiguration
 package import LatchkeyService
 import OpenIDConnect
 import Primitives
-package import SignIn
+import SignIn
 import Storage
 
 /// Registration (docs/accounts.md): a user who is unknown gets an offer, and fills in a form.
 package struct RegistrationFeature: Feature {
-    private let registerUser: RegisterUser
+    let rules: RegistrationRules
+    let store: SQLStore
 
     package init(_ settings: NoSettings, in context: FeatureContext) {
-        registerUser = RegisterUser(rules: context.configuration.registration, store: context.store)
+        rules = context.configuration.registration
+        store = context.store
     }
 
-    package var registrar: (any Registrar)? { registerUser }
-
-    package var pageRegistration: (any PageRegistration)? { registerUser }
+    package var registration: (any PageRegistration)? { self }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         for path in ["/users", "/auth/register"] {
             router.post(path, api.admitting(.enteringOrPage, register))
         }
-        registerUser.addRoutes(to: &router, of: api)
+        addPage(to: &router, of: api)
     }
 
     private func register(_ api: LatchkeyAPI, _ request: Request, _ admission: Admission) async throws -> Response {
         var form = try RegistrationForm(BodyFields(request, from: admission))
         form.device = DeviceName.of(request)
         form.clients = admission.clients
-        let signedIn = try await registerUser.register(form, by: api.useCases.completion)
+        let signedIn = try await register(form, by: api.useCases.completion)
         return await api.respond(signedIn, .created, to: admission, request)
     }
 }

@@ -1,9 +1,9 @@
-import HTTPServer
-import HTTPTypes
-import LatchkeyAPI
+package import HTTPServer
+package import HTTPTypes
+package import LatchkeyAPI
 import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 import StorageModel
 
 /// The page `/register`: what the provider sent, and the form to complete it.
@@ -196,15 +196,15 @@ struct RegistrationPage {
 ///
 /// The handle of the registration is in a cookie of the browser, which is set when the sign-in ends. The form has no
 /// credential.
-extension RegisterUser: PageRegistration {
-    var path: String { "/register" }
+extension RegistrationFeature: PageRegistration {
+    package var path: String { "/register" }
 
-    func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+    func addPage(to router: inout Router, of api: LatchkeyAPI) {
         router.get(path, api.paged { try await page(of: $1, $0).page.response })
         router.post(path, api.paged { try await register($1, $0) })
     }
 
-    func cookie(
+    package func cookie(
         for offer: RegistrationOffer, endingAt location: String, _ api: LatchkeyAPI
     ) async throws(SignInError) -> HTTPField {
         let (environment, records) = (api.useCases.environment, api.useCases.oneTimeStore)
@@ -214,7 +214,7 @@ extension RegisterUser: PageRegistration {
         return api.cookies.setRegistration(cookie, maximumAge: offer.expiresIn)
     }
 
-    func clearedCookie(of request: Request, _ api: LatchkeyAPI) -> HTTPField? {
+    package func clearedCookie(of request: Request, _ api: LatchkeyAPI) -> HTTPField? {
         api.cookies.registration(of: request) == nil ? nil : api.cookies.clearRegistration
     }
 

@@ -127,8 +127,9 @@ extension TelemetryResource {
     ///   - start: When counting began, in nanoseconds since 1970.
     ///   - now: When the values were read, in nanoseconds since 1970.
     package func body(_ readings: [MetricReading], since start: UInt64, at now: UInt64) -> [UInt8] {
-        body("resourceMetrics", "scopeMetrics", capacity: 64 * 1024) { json in
-            json.add("metrics", objects: readings) { $1.add($0, since: String(start), at: String(now)) }
+        let (start, now) = (String(start), String(now))
+        return body("resourceMetrics", "scopeMetrics", capacity: 64 * 1024) { json in
+            json.add("metrics", objects: readings) { $1.add($0, since: start, at: now) }
         }
     }
 }

@@ -91,15 +91,13 @@ struct TransactionApprovals: Sendable {
             id: environment.random.token(bytes: 16), issuer: feature.issuer, subject: session.user.publicID,
             clientID: request.clientID, context: context, acr: acr, authTime: authTime, issuedAt: now,
             expiresAt: now.advanced(bySeconds: feature.settings.receiptLifetime))
-        let record = ReceiptRecord(
-            id: TokenHash(sha256Of: receipt.id),
-            code: TokenHash(sha256Of: Self.name(ofCodeIn: request)),
-            expiresAt: receipt.expiresAt)
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         let hash = TokenHash(ofSessionToken: token.exposed)
         let refusal: SignInError?
         do throws(StorageError) {
-            refusal = try await feature.store.addReceipt(record, approvedBy: identity, session: hash, at: now)
+            refusal = try await feature.store.addReceipt(
+                TokenHash(sha256Of: receipt.id), of: TokenHash(sha256Of: Self.name(ofCodeIn: request)),
+                until: receipt.expiresAt, approvedBy: identity, session: hash, at: now)
         } catch {
             throw .receiptNotRecorded(error)
         }
@@ -260,19 +258,15 @@ extension SignInError {
         "The receipt was redeemed before. Do not carry out the transaction a second time.")
 }
 
-struct ReceiptRecord: Sendable, Hashable {
-    /// The hash of the receipt's id.
-    let id: TokenHash
-    /// The hash of the authorization code, which makes only one receipt.
-    let code: TokenHash
-    let expiresAt: Timestamp
-}
-
 extension SQLStore {
     /// Records a receipt for the user of a session, if that user approved. A code makes one receipt.
+    /// - Parameters:
+    ///   - receipt: The hash of its id.
+    ///   - code: The hash of the authorization code.
     /// - Returns: Why it is not recorded; nil if it is.
     func addReceipt(
-        _ receipt: ReceiptRecord, approvedBy identity: Identity, session: TokenHash, at now: Timestamp
+        _ receipt: TokenHash, of code: TokenHash, until end: Timestamp, approvedBy identity: Identity,
+        session: TokenHash, at now: Timestamp
     ) async throws(StorageError) -> SignInError? {
         try await writes.submit { db in
             guard let user = try SessionsTable.session(session, at: now, in: db)?.user else { return .sessionUnknown }
@@ -283,7 +277,7 @@ extension SQLStore {
                 """
                 INSERT INTO receipts (receipt_hash, code_hash, user_id, expires_at) VALUES (?, ?, ?, ?) \
                 ON CONFLICT (code_hash) DO NOTHING
-                """, receipt.id, receipt.code, user.id, receipt.expiresAt)
+                """, receipt, code, user.id, end)
             return count > 0 ? nil : .codeUsed
         }
     }

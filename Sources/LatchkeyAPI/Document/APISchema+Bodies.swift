@@ -21,7 +21,8 @@ extension APISchema {
 
     package static let networkFields = fields(optional: [
         "mccmnc": anyOf(
-            "The user's network, which selects the carrier: required for carriers. Or send `mcc` and `mnc`.",
+            "The user's network, which selects the carrier: required for carriers, except in a start by redirects, "
+                + "where the user can choose. Or send `mcc` and `mnc`.",
             [
                 text("Leading zeros count.", pattern: "^[0-9]{5,6}$", example: "310410"),
                 integer("The same as a number.", from: 10_000, example: 310_410),

@@ -169,21 +169,45 @@ extension APISchema {
 
     package static let publicID = text("The user's public id: random, and not the provider's subject.")
 
-    private static let publicKey = object(
-        "A public key (RFC 7517): for signatures, or of clients for encrypted ID tokens. Or a client's self-signed "
-            + "certificates, by which a provider knows it (RFC 8705 section 2.2).",
+    private static let publicKey = anyOf(
+        "A public key",
         [
-            "kty": text("The type of the key.", choices: ["EC", "RSA", "OKP"]),
-            "kid": text("As in the header of what the key signs, or what is encrypted for it."),
-        ],
-        optional: [
-            "use": text("For signatures, or for encryption.", choices: ["sig", "enc"]),
-            "alg": text(
-                "The algorithm.",
-                choices: ["ES256", "ECDH-ES", "RS256", "PS256", "RSA-OAEP-256", "EdDSA", "Ed25519"]),
-            "crv": text("The curve, such as P-256."), "x": text("In base64url"), "y": text("In base64url"),
-            "n": text("In base64url"), "e": text("In base64url"),
-            "x5t#S256": text("The SHA-256 of the first certificate, in base64url"),
-            "x5c": list("The certificates, in DER and base64", of: text("One of them")),
+            object(
+                "Of P-256: for signatures, or of clients for encrypted ID tokens",
+                [
+                    "kty": always(.string("EC"), ""), "crv": always(.string("P-256"), ""), "x": text("In base64url"),
+                    "y": text("In base64url"), "use": keyUse,
+                    "alg": text("The algorithm.", choices: ["ES256", "ECDH-ES"]),
+                    "kid": keyID,
+                ]),
+            object(
+                "RSA, of clients only: for signatures, or for encrypted ID tokens",
+                [
+                    "kty": always(.string("RSA"), ""), "n": text("In base64url"), "e": text("In base64url"),
+                    "use": keyUse, "alg": text("The algorithm.", choices: ["RS256", "PS256", "RSA-OAEP-256"]),
+                    "kid": keyID,
+                ]),
+            object(
+                "The self-signed certificates of a client, by which a provider knows it (RFC 8705 section 2.2)",
+                [
+                    "kty": text("The type of the key.", choices: ["EC", "RSA", "OKP"]), "kid": keyID,
+                    "x5t#S256": text("The SHA-256 of the first certificate, in base64url"),
+                    "x5c": list("The certificates, in DER and base64", of: text("One of them")),
+                ],
+                optional: [
+                    "crv": text("The curve"), "x": text("In base64url"), "y": text("In base64url"),
+                    "n": text("In base64url"), "e": text("In base64url"),
+                ]),
+            object(
+                "Ed25519, of clients only: for signatures",
+                [
+                    "kty": always(.string("OKP"), ""), "crv": always(.string("Ed25519"), ""),
+                    "x": text("In base64url"), "use": always(.string("sig"), ""),
+                    "alg": text("The algorithm.", choices: ["EdDSA", "Ed25519"]), "kid": keyID,
+                ]),
         ])
+
+    private static let keyUse = text("For signatures, or for encryption.", choices: ["sig", "enc"])
+
+    private static let keyID = text("As in the header of what the key signs, or what is encrypted for it.")
 }

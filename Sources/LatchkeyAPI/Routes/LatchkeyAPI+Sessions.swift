@@ -119,7 +119,7 @@ extension LatchkeyAPI {
 
     /// Another user signs in or out in this browser.
     package func forgetRegistration(of request: Request, in response: inout Response) {
-        guard let field = pageRegistration?.clearedCookie(of: request, self) else { return }
+        guard let field = registration?.clearedCookie(of: request, self) else { return }
         response.headers.append(field)
     }
 

@@ -48,9 +48,9 @@ extension LatchkeyAPI {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
             var error = APIError.mustRegister(offer, compatibility)
-            if admission.isPage, let url = baseURL.url, let pageRegistration {
+            if admission.isPage, let url = baseURL.url, let registration {
                 let location = url + "/?action=login&status=success"
-                error.headers.append(try await pageRegistration.cookie(for: offer, endingAt: location, self))
+                error.headers.append(try await registration.cookie(for: offer, endingAt: location, self))
             }
             throw error
         }

@@ -176,7 +176,7 @@ extension RedirectSignIn: BrowserRedirects {
             await api.endFormerSession(of: request)
             api.forgetRegistration(of: request, in: &response)
         case .mustRegister(let offer):
-            if let registration = api.pageRegistration,
+            if let registration = api.registration,
                 let location = end.locationAfterRegistration(at: api.baseURL.origin)
             {
                 response.headers.append(try await registration.cookie(for: offer, endingAt: location, api))
@@ -229,7 +229,7 @@ extension RedirectSignIn: BrowserRedirects {
     /// From this server's sign-in page, a user who must register gets to the registration page; other frontends have
     /// their own form.
     private func location(after end: RedirectEnd) -> String {
-        guard case .mustRegister = end.result, let registration = api.pageRegistration, let url = api.baseURL.url,
+        guard case .mustRegister = end.result, let registration = api.registration, let url = api.baseURL.url,
             end.start.redirectURI.hasSameBytes(as: url + SignInPage.path)
         else { return end.location }
         return api.baseURL.path + registration.path

@@ -87,7 +87,7 @@ extension StatusRoutes: APIFeature {
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
-    var pageRegistration: (any PageRegistration)? { nil }
+    var registration: (any PageRegistration)? { nil }
 
     func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,

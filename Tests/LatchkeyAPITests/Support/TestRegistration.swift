@@ -23,5 +23,5 @@ struct TestRegistration: Sendable {
         RegistrationFeature(NoSettings(), in: .test(store) { $0.registration = rules })
     }
 
-    func registrar(over store: SQLStore) -> (any Registrar)? { feature(over: store).registrar }
+    func registrar(over store: SQLStore) -> any Registrar { feature(over: store) }
 }

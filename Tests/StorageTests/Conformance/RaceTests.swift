@@ -101,17 +101,17 @@ struct RaceTests {
     func receipt(kind: StoreKind) async throws {
         let session = try Records.session()
         let identity = Records.identity()
-        let receipt = ReceiptRecord(
-            id: Records.hash(), code: Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60))
+        let receipt = Records.hash()
         let redeemed = try await race(
             kind,
             preparing: { store in
                 _ = try await store.signIn(Records.signIn(identity, session: session))
                 _ = try await store.addReceipt(
-                    receipt, approvedBy: identity, session: session.tokenHash, at: Records.now)
+                    receipt, of: Records.hash(), until: Records.now.advanced(bySeconds: 60), approvedBy: identity,
+                    session: session.tokenHash, at: Records.now)
             }
         ) { store, _ in
-            try await store.redeemReceipt(receipt.id, at: Records.now)
+            try await store.redeemReceipt(receipt, at: Records.now)
         }
         #expect(redeemed.count { $0 == nil } == 1)
         #expect(redeemed.count { $0 == .usedReceipt } == redeemed.count - 1)

@@ -27,8 +27,8 @@ struct TransactionConformanceTests {
         return (session.tokenHash, identity, signedIn.user)
     }
 
-    private func receipt(code: TokenHash? = nil, lifetime: Int64 = 300) throws -> ReceiptRecord {
-        ReceiptRecord(
+    private func receipt(code: TokenHash? = nil, lifetime: Int64 = 300) throws -> ReceiptRow {
+        ReceiptRow(
             id: Records.hash(), code: code ?? Records.hash(),
             expiresAt: Records.now.advanced(bySeconds: lifetime))
     }
@@ -172,5 +172,20 @@ struct TransactionConformanceTests {
         #expect(try await store.deleteUser(user.id))
         #expect(try await store.redeemReceipt(erased.id, at: Records.now) == .unknownReceipt)
         withExtendedLifetime(holding) {}
+    }
+}
+
+private struct ReceiptRow: Sendable {
+    let id: TokenHash
+    let code: TokenHash
+    let expiresAt: Timestamp
+}
+
+extension SQLStore {
+    fileprivate func addReceipt(
+        _ receipt: ReceiptRow, approvedBy identity: Identity, session: TokenHash, at now: Timestamp
+    ) async throws(StorageError) -> SignInError? {
+        try await addReceipt(
+            receipt.id, of: receipt.code, until: receipt.expiresAt, approvedBy: identity, session: session, at: now)
     }
 }
