@@ -184,7 +184,7 @@ extension SQLStore {
         _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelSettings, at now: Timestamp
     ) async throws(StorageError) -> PromptRefusal? {
-        try await writes.submit { db in
+        try await writes.submit(locking: PromptsTable.locks) { db in
             typealias Table = BackchannelAuthenticationsTable
             guard try !Table.exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db)
             else { return .tooManyOfCaller }
@@ -208,7 +208,7 @@ extension SQLStore {
         of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelSettings, at now: Timestamp
     ) async throws(StorageError) -> PromptRefusal? {
-        try await writes.submit { db in
+        try await writes.submit(locking: PromptsTable.locks) { db in
             try BackchannelAuthenticationsTable.refusal(of: record, for: prompt, limits: limits, at: now, in: db)
         }
     }

@@ -47,6 +47,15 @@ public struct CachedStatement: ~Copyable {
         repeat (each values).bind(to: &self)
     }
 
+    /// Binds an array for each column of rows, with the same columns in each. PostgreSQL only.
+    mutating func bindRows(_ rows: Range<Int>, _ bind: (Int, inout CachedStatement) -> Void) {
+        for row in rows {
+            postgres?.beginRow()
+            bind(row, &self)
+        }
+        postgres?.endRows()
+    }
+
     package mutating func bind(_ text: String) {
         if let postgres { return postgres.bind(text) }
         let position = position()

@@ -2,6 +2,10 @@ package import StorageModel
 
 /// Work on a connection for a caller who waits.
 package protocol DatabaseWork: AnyObject, Sendable {
+    /// What is locked before it runs.
+    var locks: [WriteLock] { get }
+    /// The sign-in that it stores, if it is one; PostgreSQL runs it with others before the work.
+    var signIn: BatchedSignIn? { get }
     /// Runs the work and keeps the result. It may run again after a rollback.
     func run(on db: SQLSession) throws
     /// Resumes the caller with the kept result.
@@ -31,14 +35,18 @@ extension Sequence<any DatabaseWork> {
 ///
 /// `@unchecked`: only the worker of the work's connection calls the closures, until the caller is resumed.
 final class AwaitedWork: DatabaseWork, @unchecked Sendable {
+    let locks: [WriteLock]
+    let signIn: BatchedSignIn?
     private let body: (SQLSession) throws -> Void
     private let resume: (StorageError?) -> Void
 
     init<Success: Sendable>(
-        for caller: CheckedContinuation<Result<Success, StorageError>, Never>,
-        _ body: @escaping @Sendable (SQLSession) throws -> Success
+        for caller: CheckedContinuation<Result<Success, StorageError>, Never>, locking locks: [WriteLock],
+        sharing signIn: BatchedSignIn?, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) {
         var result: Success?
+        self.locks = locks
+        self.signIn = signIn
         self.body = { db in result = try body(db) }
         resume = { error in
             if let error { return caller.resume(returning: .failure(error)) }

@@ -18,6 +18,10 @@ package protocol PostgresStatement: AnyObject {
     func bind(_ bytes: UnsafeRawBufferPointer)
     func bindNull(_ kind: TableShape.Kind)
 
+    /// Begins a row: until ``endRows()``, values are those of its columns, each of which is an array.
+    func beginRow()
+    func endRows()
+
     /// Runs the statement with the next one that has a result.
     func perform() throws
 

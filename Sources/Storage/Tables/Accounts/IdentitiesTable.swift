@@ -28,6 +28,18 @@ package enum IdentitiesTable {
         try db.first("\(select) WHERE issuer = ? AND subject = ?", identity, read: Row.init)
     }
 
+    /// An identity whose user is locked: only this write changes it.
+    static func lockedRow(_ identity: Identity, in db: SQLSession) throws -> Row? {
+        var found = try row(identity, in: db)
+        while db.isPostgres, let user = found?.user {
+            try WriteLock.user(user).take(in: db)
+            found = try row(identity, in: db)
+            // It may have become another user's before.
+            if found?.user == user { break }
+        }
+        return found
+    }
+
     /// The live identities and those moved away, in the order they were added.
     package static func rows(of user: UserID, in db: SQLSession) throws -> [Row] {
         try db.all("\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST", user, read: Row.init)

@@ -13,20 +13,28 @@ package enum ReassignedNumber {
         of number: String, nowOf user: UserID?, _ identity: Identity?, at time: Timestamp, requestID: String?,
         in db: SQLSession
     ) throws -> [UserID] {
-        let holders = try db.all(holders, number) { $0.user(0) }.filter { $0 != user }
-        for holder in holders {
-            try db.perform(
-                "UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL WHERE id = ?",
-                holder)
-            try AuditTable.insert(
-                AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
-        }
+        // Of two users who prove the number at once, the second finds the first.
+        try WriteLock.rule("phone number \(number)").take(in: db)
+        // Registrations first: one that completes meanwhile is a user afterwards.
         let waiting = try db.all(waiting, number) { row in (try row.hash(0), try row.identity(from: 1)) }
         for (handle, waitingIdentity) in waiting where waitingIdentity != identity {
             try db.perform(
                 "UPDATE pending_registrations SET phone_number_verified = NULL WHERE handle_hash = ?", handle)
         }
-        return holders
+        let found = try db.all(holders, number) { $0.user(0) }.filter { $0 != user }
+        return try found.sorted { $0.number < $1.number }.filter { holder in
+            // The holder may have changed the number meanwhile.
+            let isChanged =
+                try db.run(
+                    """
+                    UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL \
+                    WHERE id = ? AND \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL
+                    """, holder, number) > 0
+            guard isChanged else { return false }
+            try AuditTable.insert(
+                AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
+            return true
+        }
     }
 
     // Providers write numbers with separators: OpenID Connect Core section 5.1 itself has +1 (425) 555-1212.

@@ -22,23 +22,30 @@ extension SessionsTable {
     private static func endAll<each Value: SQLValue>(
         of user: UserID, _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> Int {
-        try RecentSignInsTable.keep(condition, repeat each values, in: db)
-        let count = try db.run("DELETE FROM sessions WHERE \(condition)", repeat each values)
+        // Before the deletion, because it waits for sign-ins of the user: the deletion sees their sessions.
         try countEnding(of: user, in: db)
-        return count
+        try RecentSignInsTable.keep(condition, repeat each values, in: db)
+        return try db.run("DELETE FROM sessions WHERE \(condition)", repeat each values)
     }
 
     /// Ends the sessions that meet a condition; how many, by user.
     package static func end<each Value: SQLValue>(
         _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> [UserID: Int] {
+        if db.isPostgres {
+            // As above. In one order, so that two calls that end sessions of the same users do not deadlock.
+            try db.perform(
+                """
+                SELECT 1 FROM users WHERE id IN (SELECT user_id FROM sessions WHERE \(condition)) \
+                ORDER BY id FOR NO KEY UPDATE
+                """, repeat each values)
+        }
         try RecentSignInsTable.keep(condition, repeat each values, in: db)
         let users = try db.all("DELETE FROM sessions WHERE \(condition) RETURNING user_id", repeat each values) {
             $0.user(0)
         }
         let counts: [UserID: Int] = users.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        // In one order, so that two calls that end sessions of the same users do not deadlock.
-        for user in counts.keys.sorted(by: { $0.number < $1.number }) { try countEnding(of: user, in: db) }
+        for user in counts.keys { try countEnding(of: user, in: db) }
         return counts
     }
 
@@ -58,7 +65,7 @@ extension SQLStore {
     package func revokeSession(
         id: String, of user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> SessionRevocation {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             if let session, try !SessionsTable.holds(session, of: user, in: db) { return .askingSessionEnded }
             let ended = try SessionsTable.end("user_id = ? AND id = ?", user, id, in: db)
             guard !ended.isEmpty else { return .unknownSession }
@@ -70,7 +77,7 @@ extension SQLStore {
     package func revokeSessions(
         of user: UserID, except id: String?, recording event: AuditEvent
     ) async throws(StorageError) -> Int? {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             if let id, try !SessionsTable.holds(id, of: user, in: db) { return nil }
             let count = try SessionsTable.endAll(of: user, except: id, in: db)
             if count > 0 { try AuditTable.insert(event, in: db) }

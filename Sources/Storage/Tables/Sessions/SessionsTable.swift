@@ -17,6 +17,14 @@ package enum SessionsTable {
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
             session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
             retry?.key, retry?.session.endings, retry?.endsAt)
+        try recordInsertion(of: session, for: user, by: identity, isNewUser: isNewUser, requestID: requestID, in: db)
+    }
+
+    /// Stores what belongs to a session that was inserted: its ID token and its audit event.
+    static func recordInsertion(
+        of session: NewSession, for user: UserID, by identity: Identity?, isNewUser: Bool, requestID: String?,
+        in db: SQLSession
+    ) throws {
         if let idToken = session.idToken {
             try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
         }
@@ -99,7 +107,7 @@ extension SQLStore {
     package func addSession(
         _ session: NewSession, besides earlier: GivenSession
     ) async throws(StorageError) -> SessionAddition {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(earlier.user)]) { db in
             guard let user = try UsersTable.user(earlier.user, in: db) else { return .unknownUser }
             let isLive = try db.exists(
                 """
