@@ -92,6 +92,8 @@ private enum PhoneVerificationsTable {
         _ verification: PhoneVerification, by issuer: String, at now: Timestamp, requestID: String?, in db: SQLSession
     ) throws -> [UserID]? {
         let user = verification.user
+        let number = verification.status == .verified ? verification.phoneNumber : nil
+        try db.lock([.user(user)] + (number.map { [.phoneNumber($0)] } ?? []))
         guard try SessionsTable.holds(verification.session, of: user, in: db),
             let found = try UsersTable.trackedUser(user, in: db)
         else { return nil }
@@ -103,7 +105,7 @@ private enum PhoneVerificationsTable {
             verification.operatorName, verification.status.rawValue,
             verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.time,
             verification.time.advanced(bySeconds: PhoneVerification.retention))
-        guard verification.status == .verified, let number = verification.phoneNumber else { return [] }
+        guard let number else { return [] }
         var verified = found
         verified.confirm(phoneNumber: number, by: issuer, at: verification.time)
         _ = try UsersTable.replace(found, by: verified, in: db)

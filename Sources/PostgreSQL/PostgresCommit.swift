@@ -19,30 +19,43 @@ enum PostgresCommit {
     /// Runs a batch and resumes every caller in it, none before the commit.
     ///
     /// If it fails and one work may be the cause, each work is retried in its own transaction, so that only the
-    /// cause fails.
+    /// cause fails. Those that wait for the lock of another transaction come last.
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
+        for work in run(batch, lockTimeout: batch.count == 1 ? nil : 500, on: connection) {
+            _ = run([work], lockTimeout: nil, on: connection)
+        }
+    }
+
+    /// - Parameter lockTimeout: For how many milliseconds it waits for a lock; nil for as long as a statement may take.
+    /// - Returns: The works that another transaction's locks hold up, and whose callers still wait.
+    private static func run(
+        _ batch: [any DatabaseWork], lockTimeout: Int?, on connection: PostgresConnection
+    ) -> [any DatabaseWork] {
         var policy = RetryPolicy(isAlone: batch.count == 1)
         while true {
-            switch attempt(batch, on: connection) {
+            switch attempt(batch, lockTimeout, on: connection) {
             case .stored:
                 for work in batch { work.succeed() }
-                return
+                return []
             case .notBegun(let error), .unknown(let error):
                 for work in batch { work.fail(error) }
-                return
+                return []
             case .undone(let error):
                 if policy.permits(another: error) { continue }
-                guard batch.count > 1, (error as? PostgresError)?.isSilence != true else {
+                let failure = error as? PostgresError
+                if batch.count == 1, lockTimeout != nil, failure?.isLockTimeout == true { return batch }
+                guard batch.count > 1, failure?.isSilence != true else {
                     for work in batch { work.fail(StorageError(error)) }
-                    return
+                    return []
                 }
-                for work in batch { run([work], on: connection) }
-                return
+                return batch.flatMap { run([$0], lockTimeout: 50, on: connection) }
             }
         }
     }
 
-    private static func attempt(_ batch: [any DatabaseWork], on connection: PostgresConnection) -> Outcome {
+    private static func attempt(
+        _ batch: [any DatabaseWork], _ lockTimeout: Int?, on connection: PostgresConnection
+    ) -> Outcome {
         do throws(PostgresError) {
             try connection.connect()
         } catch {
@@ -50,8 +63,14 @@ enum PostgresCommit {
         }
         do {
             try connection.begin()
-            try WriteLock.take(batch.flatMap(\.locks), in: .postgres(connection))
-            try BatchedSignIn.run(batch.compactMap(\.signIn), in: .postgres(connection))
+            if let lockTimeout {
+                try connection.perform("SET LOCAL lock_timeout = \(lockTimeout)", PostgresParameters())
+            }
+            // The statement of sign-ins takes their locks in the same order.
+            if batch.contains(where: { $0.signIn == nil && !$0.locks.isEmpty }) {
+                try connection.lock(batch.flatMap(\.locks))
+            }
+            try SignInBatch.run(batch.compactMap(\.signIn), on: connection)
             for work in batch { try work.run(on: .postgres(connection)) }
             guard try connection.commit() else {
                 return .undone(StorageError(.unavailable, reason: "the PostgreSQL server rolled a transaction back"))
@@ -92,16 +111,17 @@ enum PostgresCommit {
 
         mutating func permits(another error: any Error) -> Bool {
             guard let error = error as? PostgresError else { return false }
-            if error.isCollision {
-                collisions += 1
-                return collisions <= (isAlone ? 10 : 1)
-            }
             if error.isLoss {
                 losses += 1
                 return losses == 1
             }
+            guard isAlone else { return false }
+            if error.isCollision {
+                collisions += 1
+                return collisions <= 10
+            }
             // A retry sees what the other transaction stored, and then does not fail.
-            guard isAlone, error.isConstraint else { return false }
+            guard error.isConstraint else { return false }
             constraints += 1
             return constraints == 1
         }

@@ -57,7 +57,7 @@ extension SQLStore {
     func addPendingRegistration(
         _ registration: PendingRegistration, proof: (number: String, time: Timestamp, requestID: String?)? = nil
     ) async throws(StorageError) -> [UserID] {
-        try await writes.submit { db in
+        try await writes.submit(locking: proof.map { [.phoneNumber($0.number)] } ?? []) { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
                 registration.profile, registration.expiresAt, registration.providerSession, registration.claims,

@@ -251,7 +251,7 @@ extension SQLStore {
     func endBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord, givingBackTo allowance: SharedAllowance?
     ) async throws(StorageError) -> BackchannelAuthenticationEnding {
-        try await writes.submit { db in
+        try await writes.submit(locking: signIn.locks) { db in
             guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
             if let allowance,
                 let caller = try db.first(

@@ -48,7 +48,8 @@ public struct CachedStatement: ~Copyable {
     }
 
     /// Binds an array for each column of rows, with the same columns in each. PostgreSQL only.
-    mutating func bindRows(_ rows: Range<Int>, _ bind: (Int, inout CachedStatement) -> Void) {
+    /// - Parameter rows: At least one.
+    package mutating func bindRows<Row>(_ rows: some Sequence<Row>, _ bind: (Row, inout CachedStatement) -> Void) {
         for row in rows {
             postgres?.beginRow()
             bind(row, &self)

@@ -4,7 +4,7 @@ package import StorageModel
 package protocol DatabaseWork: AnyObject, Sendable {
     /// What is locked before it runs.
     var locks: [WriteLock] { get }
-    /// The sign-in that it stores, if it is one; PostgreSQL runs it with others before the work.
+    /// What it stores, if it is a sign-in that can share its statements.
     var signIn: BatchedSignIn? { get }
     /// Runs the work and keeps the result. It may run again after a rollback.
     func run(on db: SQLSession) throws
@@ -12,6 +12,17 @@ package protocol DatabaseWork: AnyObject, Sendable {
     func succeed()
     /// Resumes the caller with an error. Nothing was stored, unless the error's reason says that this is unknown.
     func fail(_ error: StorageError)
+}
+
+/// A sign-in that PostgreSQL may run together with the others of its transaction, before their works.
+///
+/// `@unchecked`: only the worker of the connection uses it, until the caller is resumed.
+package final class BatchedSignIn: @unchecked Sendable {
+    package let record: SignInRecord
+    /// Nil if its work has to run it by itself; nil inside for a refused sign-in.
+    package var result: SignedInUser??
+
+    init(_ record: SignInRecord) { self.record = record }
 }
 
 extension Sequence<any DatabaseWork> {

@@ -100,7 +100,7 @@ public final class WorkQueue: Sendable {
         try await submit(as: operation, locking: locks, allowing: delay, sharing: nil, body)
     }
 
-    /// - Parameter signIn: Shares its statements with others of its transaction, on PostgreSQL.
+    /// - Parameter signIn: What `body` stores, if it is a sign-in that can share its statements.
     func submit<Success: Sendable>(
         as operation: StaticString = #function, locking locks: [WriteLock] = [], allowing delay: UInt64,
         sharing signIn: BatchedSignIn?, _ body: @escaping @Sendable (SQLSession) throws -> Success

@@ -8,39 +8,28 @@ public import StorageModel
 /// may change the answer takes, too. It waits for those that have the lock, and its first statement sees their effect.
 ///
 /// SQLite has one writer at a time, and needs none of this.
-public enum WriteLock: Sendable, Hashable {
+public enum WriteLock: Sendable {
     /// A rule that no row stands for, by a name that has no other use, such as `api keys`.
     case rule(String)
     /// The row of a user. What ends sessions of a user or changes the user's identities has it, and so does a sign-in.
     case user(UserID)
+    /// The row of the user of an identity, if there is one. The identity may get another user before the lock is given.
+    case holder(issuer: String, subject: String)
+    /// The rule that one user has a number that a network proved, and the rows of the users who have it as verified.
+    case phoneNumber(String)
 
-    /// Takes locks until the transaction ends. In one order, so that transactions do not wait for each other's locks.
-    package static func take(_ locks: some Sequence<WriteLock>, in db: SQLSession) throws {
-        for lock in Set(locks).sorted(by: { $0.isBefore($1) }) { try lock.take(in: db) }
-    }
-
-    /// Takes a lock that could not be named before the write began.
-    package func take(in db: SQLSession) throws {
-        guard db.isPostgres else { return }
-        switch self {
-        // The schema, because a database may have the tables of several services.
-        case .rule(let name):
-            try db.perform("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ?, 0))", name)
-        case .user(let user): try db.perform("SELECT 1 FROM users WHERE id = ? FOR NO KEY UPDATE", user)
-        }
-    }
-
-    private func isBefore(_ other: WriteLock) -> Bool {
-        switch (self, other) {
-        case (.rule(let first), .rule(let second)): first < second
-        case (.rule, .user): true
-        case (.user, .rule): false
-        case (.user(let first), .user(let second)): first.number < second.number
-        }
+    package static func holder(of identity: Identity) -> WriteLock {
+        .holder(issuer: identity.issuer, subject: identity.subject)
     }
 }
 
 extension SQLSession {
+    /// Takes locks that could not be named before the write began, until the transaction ends.
+    package func lock(_ locks: [WriteLock]) throws {
+        guard case .postgres(let connection) = engine else { return }
+        try connection.lock(locks)
+    }
+
     /// A query that locks the rows it finds until the transaction ends, so that what it finds stays true. A row that
     /// was changed meanwhile is left out, if it does not fit any more.
     /// - Parameter tables: Whose rows; nil for all.

@@ -49,15 +49,16 @@ struct InterleavingTests {
     private static let rowLock: Interleaving.Mutation = (" FOR NO KEY UPDATE", "")
     private static let holderLock: Interleaving.Mutation = (" FOR NO KEY UPDATE OF users, identities", "")
     private static let userLock: Interleaving.Mutation = (
-        "SELECT 1 FROM users WHERE id = ? FOR NO KEY UPDATE", "SELECT 1 FROM users WHERE id = ?"
+        "WHERE users.id = wanted.id FOR NO KEY UPDATE", "WHERE users.id = wanted.id"
     )
     private static let ruleLock: Interleaving.Mutation = (
-        "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ?, 0))", "SELECT length(?)"
+        "pg_advisory_xact_lock(key # 'users'::regclass::oid::bigint)", "key"
     )
 
     static let scenarios = [
-        signInAndSignOut, signInAndErasure, signInAndRelinking, signInsOfNewcomer, repeatAndSignOut, rotations,
-        rotationAndSignOut, rotationAndPurge, oneTimeRecord, registrations, edits, lastIdentity, provenNumber, apiKeys,
+        signInAndSignOut, signInAndErasure, signInAndRelinking, signInAndMerge, signInAloneAndMerge, signInsOfNewcomer,
+        repeatAndSignOut, repeatAndProviderLogout, rotations, rotationAndSignOut, rotationAndPurge, oneTimeRecord,
+        registrations, edits, lastIdentity, provenNumber, exchangedNumbers, apiKeys,
     ]
 
     private static func event(_ user: UserID? = nil) -> AuditEvent {
@@ -127,6 +128,41 @@ struct InterleavingTests {
             ], fault: survivor(session))
     }
 
+    private static let signInAndMerge = Scenario(
+        "a sign-in and a merge of its user into another one",
+        without: ("stored.id, found.user_id", "stored.id, NULL::bigint")
+    ) { try await roundOfMerge(in: $0) { _ in } }
+
+    private static let signInAloneAndMerge = Scenario(
+        "a sign-in that shares no statement, and a merge of its user into another one", without: nil
+    ) { try await roundOfMerge(in: $0) { $0.tokenUse = Records.oneTimeRecord() } }
+
+    private static func roundOfMerge(
+        in store: SQLStore, changing change: (inout SignInRecord) -> Void
+    ) async throws -> Interleaving.Round {
+        let identity = Records.identity()
+        let (other, user) = (
+            try await user(identity, in: store).id, try await user(Records.identity(), in: store).id
+        )
+        var record = try Records.signIn(identity, newcomers: .mustRegister)
+        change(&record)
+        let isSignedIn = Shared(false)
+        return Interleaving.Round(
+            calls: [
+                { [record] store in
+                    let result = try await store.signIn(record)
+                    isSignedIn.withLock { $0 = result != nil }
+                },
+                { _ = try await $0.merge(other, into: user, at: Records.now, by: .operating("pat"), reason: nil) },
+            ]
+        ) { [record] store in
+            guard isSignedIn.withLock({ $0 }) else { return "a known identity was refused" }
+            // The merge ends the sessions of the user who is merged away.
+            let owner = try await store.session(record.session.tokenHash, at: Records.now)?.user.id
+            return owner == nil || owner == user ? nil : "the session is of \(String(describing: owner))"
+        }
+    }
+
     private static let signInsOfNewcomer = Scenario("one sign-in on two instances, of a new user", without: nil) { _ in
         let identity = Records.identity()
         let record = Records.idempotency()
@@ -157,6 +193,36 @@ struct InterleavingTests {
                 { _ = try await $0.addSession(session, besides: given) },
                 { _ = try await $0.revokeSessions(of: given.user, except: nil, recording: event(given.user)) },
             ], fault: survivor(session))
+    }
+
+    private static let repeatAndProviderLogout = Scenario(
+        "a sign-in with its repeat, and the logout of the provider's session, which another user has, too",
+        without: ("WHERE provider_session_hash = ? AND user_id = ?", "WHERE provider_session_hash = ? AND ? > 0")
+    ) { store in
+        let providerSession = ProviderSessionHash(issuer: Records.issuer, id: RandomSource.system.token())
+        var others = try Records.signIn()
+        others.providerSession = providerSession
+        _ = try await store.signIn(others)
+        var record = try Records.signIn(idempotency: Records.idempotency())
+        record.providerSession = providerSession
+        let copy = try Records.session()
+        return Interleaving.Round(
+            calls: [
+                { [record] store in
+                    guard let given = try await store.signIn(record)?.given else { return }
+                    _ = try await store.addSession(copy, besides: given)
+                },
+                { store in
+                    _ = try await store.writes.submit {
+                        try SessionsTable.end("provider_session_hash = ?", providerSession, in: $0)
+                    }
+                },
+            ]
+        ) { [record] store in
+            // Otherwise the user has signed in after the logout.
+            guard try await store.session(record.session.tokenHash, at: Records.now) == nil else { return nil }
+            return try await survivor(copy)(store)
+        }
     }
 
     private static let rotations = Scenario(
@@ -312,6 +378,24 @@ struct InterleavingTests {
             }
             return count == 1 ? nil : "\(count) users have it"
         }
+    }
+
+    private static let exchangedNumbers = Scenario(
+        "two users whose networks prove each other's number", without: userLock
+    ) { store in
+        let numbers = (0..<2).map { _ in "+1\(Int.random(in: 4_250_000_000...4_259_999_999))" }
+        let identities = [Records.identity(), Records.identity()]
+        func record(_ identity: Identity, proving number: String) throws -> SignInRecord {
+            var record = try Records.signIn(identity, profile: [.phoneNumber: number])
+            record.verified = [.phoneNumber: true]
+            record.provenPhoneNumber = number
+            return record
+        }
+        for (identity, number) in zip(identities, numbers) {
+            _ = try await store.signIn(record(identity, proving: number))
+        }
+        let records = try zip(identities, numbers.reversed()).map(record)
+        return Interleaving.Round(calls: records.map { record in { _ = try await $0.signIn(record) } }) { _ in nil }
     }
 
     private static let apiKeys = Scenario("two API keys where there is room for one", without: ruleLock) { store in

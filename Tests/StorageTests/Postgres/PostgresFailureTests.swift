@@ -137,8 +137,8 @@ struct PostgresFailureTests {
         await gate.whenReached()
         async let seen = second.writes.submit(locking: [.rule("notes")]) { try $0.number("SELECT count(*) FROM notes") }
         let waiting = """
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
-            AND (classid::bigint << 32) | objid::bigint = hashtextextended(current_schema() || ' notes', 0)
+            SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) \
+            WHERE locktype = 'advisory' AND NOT granted AND application_name = '\(name)'
             """
         try await until { try cluster.execute(waiting, on: url) == "1" }
         gate.open()

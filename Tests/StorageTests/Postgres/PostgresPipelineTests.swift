@@ -23,7 +23,7 @@ struct PostgresPipelineTests {
     private func open() async throws -> SQLStore {
         let configuration = PostgresConfiguration(
             url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2,
-            maximumWait: .seconds(60))
+            statementTimeout: .seconds(60), maximumWait: .seconds(60))
         let store = try configuration.open(observer: nil)
         try await store.check()
         return store
@@ -135,6 +135,58 @@ struct PostgresPipelineTests {
         let given = try #require(try await store.recentSignIn(retried.key, at: Records.now)?.session)
         #expect(results[0]?.given == given || results[2]?.given == given)
         try await store.close()
+    }
+
+    @Test("Of users who sign in together, one loses the number that another one proves", arguments: [0, 1])
+    func provenNumberTogether(place: Int) async throws {
+        let store = try await open()
+        let number = "+14155550101"
+        let identities = ["mccmnc-a", "mccmnc-b"].map { Records.identity($0) }
+        func signIn(_ identity: Identity, name: String, verified: Bool? = nil) throws -> SignInRecord {
+            var record = try Records.signIn(identity, profile: [.name: name, .phoneNumber: number])
+            record.verified[.phoneNumber] = verified
+            return record
+        }
+        let (former, present) = (identities[place], identities[1 - place])
+        _ = try await store.signIn(signIn(former, name: "Pat", verified: true))
+        var proof = try signIn(present, name: "Kim", verified: true)
+        proof.provenPhoneNumber = number
+        let results = try await together([signIn(former, name: "Sam"), proof], in: store)
+            .map { try #require(try $0.get()) }
+        #expect(results[1].formerHolders == [results[0].user.id])
+        let verified = try cluster.execute(
+            "SELECT name FROM users WHERE phone_number_verified_at IS NOT NULL", on: url)
+        #expect(verified == "Kim")
+        try await store.close()
+    }
+
+    @Test("Of sign-ins that wait together, those of locked users hold up no others")
+    func lockedTogether() async throws {
+        let (store, other) = (try await open(), try await open())
+        let identities = (0..<8).map { _ in Records.identity() }
+        let users = try await together(identities.map { try Records.signIn($0) }, in: store)
+            .map { try #require(try $0.get()?.user.id) }
+        let locked = [2, 5]
+        let gate = Gate()
+        async let held: Void = other.writes.submit(locking: locked.map { .user(users[$0]) }) { db in
+            _ = try db.number("SELECT 1")
+            gate.wait()
+        }
+        defer { gate.open() }
+        await gate.whenReached()
+        let records = try identities.map { try Records.signIn($0) }
+        async let results = together(records, in: store)
+        for (place, record) in records.enumerated() where !locked.contains(place) {
+            try await until { try await store.session(record.session.tokenHash, at: Records.now) != nil }
+        }
+        for place in locked {
+            #expect(try await store.session(records[place].session.tokenHash, at: Records.now) == nil)
+        }
+        gate.open()
+        try await held
+        for (result, user) in zip(try await results, users) { #expect(try result.get()?.user.id == user) }
+        try await store.close()
+        try await other.close()
     }
 
     @Test("Of sign-ins that wait together, the failure of one fails that one alone")

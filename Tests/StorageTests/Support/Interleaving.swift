@@ -131,22 +131,27 @@ final class Interleaving: Sendable {
             }
         }
         let taken = path
-        path = try await withCheckedThrowingContinuation { continuation in
+        let isDeadlock: Bool
+        (path, isDeadlock) = try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try self.step(along: taken) }) }
         }
+        // The server undoes one of them.
+        if isDeadlock { for turnstile in turnstiles { turnstile.set(.open) } }
         var error: (any Error)?
         for call in calls { error = await call.value ?? error }
         for turnstile in turnstiles { turnstile.set(.open) }
+        if isDeadlock { return "the calls wait for each other's locks" }
         if let error { return "a call failed: \(error)" }
         return try await round.fault(observer)
     }
 
-    /// Takes the choices of a path, and then the first option each time; returns what was taken.
-    private func step(along path: [Choice]) throws -> [Choice] {
+    /// Takes the choices of a path, and then the first option each time; returns what was taken, and whether the calls
+    /// wait for each other.
+    private func step(along path: [Choice]) throws -> ([Choice], isDeadlock: Bool) {
         var taken: [Choice] = []
         while true {
             let options = try settle()
-            guard !options.isEmpty else { return taken }
+            guard !options.isEmpty else { return (taken, turnstiles.contains { $0.current == .running }) }
             let option = taken.count < path.count ? min(path[taken.count].option, options.count - 1) : 0
             taken.append(Choice(option: option, count: options.count))
             turnstiles[options[option]].admit()
@@ -162,18 +167,22 @@ final class Interleaving: Sendable {
             let waiting = phases.indices.filter { phases[$0] == .waiting }
             if running.isEmpty { return waiting }
             // A bounded poll, because no event says that a statement waits for a lock.
-            guard changed.wait(timeout: .now() + .milliseconds(1)) == .timedOut, !waiting.isEmpty else { continue }
+            guard changed.wait(timeout: .now() + .milliseconds(1)) == .timedOut else { continue }
             let blocked = try blockedCalls()
+            // One that nobody else of them holds up will go on.
+            guard !waiting.isEmpty || running.count > 1 else { continue }
             if running.allSatisfy({ blocked.contains("\(name).\($0)") }) { return waiting }
         }
         throw Failure(description: "a call neither ends nor waits")
     }
 
+    /// Those that wait for a lock of another call.
     private func blockedCalls() throws -> Set<String> {
         let result = try control.run(
             """
-            SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) \
-            WHERE NOT granted AND application_name LIKE '\(name)%'
+            SELECT application_name FROM pg_stat_activity AS blocked \
+            WHERE application_name LIKE '\(name)%' AND EXISTS (SELECT 1 FROM pg_stat_activity AS blocking \
+            WHERE application_name LIKE '\(name)%' AND blocking.pid = ANY (pg_blocking_pids(blocked.pid)))
             """)
         return Set((0..<result.rowCount).map { String(decoding: result.bytes($0, 0), as: UTF8.self) })
     }

@@ -52,7 +52,8 @@ extension SQLStore {
     /// In one transaction: a session that ends meanwhile links nothing, and of two users who claim an identity at once
     /// one gets it.
     package func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking {
-        try await writes.submit(locking: [.user(link.user)]) { db in
+        let locks = [.user(link.user)] + (link.provenPhoneNumber.map { [WriteLock.phoneNumber($0)] } ?? [])
+        return try await writes.submit(locking: locks) { db in
             func linked() throws -> LinkedIdentity? {
                 try IdentitiesTable.linked(link.user, only: link.identity, in: db).first
             }

@@ -28,16 +28,22 @@ package enum IdentitiesTable {
         try db.first("\(select) WHERE issuer = ? AND subject = ?", identity, read: Row.init)
     }
 
-    /// An identity whose user is locked: only this write changes it.
+    /// The same with the identity and its user locked: only this write changes them.
     static func lockedRow(_ identity: Identity, in db: SQLSession) throws -> Row? {
-        var found = try row(identity, in: db)
-        while db.isPostgres, let user = found?.user {
-            try WriteLock.user(user).take(in: db)
-            found = try row(identity, in: db)
-            // It may have become another user's before.
-            if found?.user == user { break }
-        }
-        return found
+        try locked(
+            "\(select) JOIN users ON users.id = identities.user_id WHERE issuer = ? AND subject = ?", identity, in: db,
+            read: Row.init)
+    }
+
+    /// Runs a query of an identity and its user, and locks both until the transaction ends.
+    static func locked<Found>(
+        _ query: SQL, _ identity: Identity, in db: SQLSession, read: (borrowing CachedStatement) throws -> Found
+    ) throws -> Found? {
+        // The user first, as everywhere.
+        let query = db.locking(query, "users, identities")
+        if let found = try db.first(query, identity, read: read) { return found }
+        // Left out, because it got another user, by a merge, while the statement waited: the next one sees that.
+        return db.isPostgres ? try db.first(query, identity, read: read) : nil
     }
 
     /// The live identities and those moved away, in the order they were added.
@@ -79,6 +85,7 @@ package enum IdentitiesTable {
         try db.perform("DELETE FROM identities WHERE issuer = ? AND subject = ?", identity)
     }
 
-    private static let select =
-        "SELECT issuer, subject, user_id, created_at, moved_by, arrived_by, restored_at FROM identities"
+    private static let select = """
+        SELECT issuer, subject, user_id, identities.created_at, moved_by, arrived_by, restored_at FROM identities
+        """
 }

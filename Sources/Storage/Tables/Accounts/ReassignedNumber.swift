@@ -3,7 +3,8 @@ package import StorageModel
 
 /// A phone number that a mobile network has given to somebody else.
 package enum ReassignedNumber {
-    /// Ends the verification of the number for everybody else, with an audit event for each user.
+    /// Ends the verification of the number for everybody else, with an audit event for each user. For writes with the
+    /// lock ``WriteLock/phoneNumber(_:)``: of two users who prove the number at once, the second finds the first.
     /// - Parameters:
     ///   - number: `+` and digits.
     ///   - user: Has it now; nil if no user has it.
@@ -13,8 +14,6 @@ package enum ReassignedNumber {
         of number: String, nowOf user: UserID?, _ identity: Identity?, at time: Timestamp, requestID: String?,
         in db: SQLSession
     ) throws -> [UserID] {
-        // Of two users who prove the number at once, the second finds the first.
-        try WriteLock.rule("phone number \(number)").take(in: db)
         // Registrations first: one that completes meanwhile is a user afterwards.
         let waiting = try db.all(waiting, number) { row in (try row.hash(0), try row.identity(from: 1)) }
         for (handle, waitingIdentity) in waiting where waitingIdentity != identity {
@@ -28,7 +27,7 @@ package enum ReassignedNumber {
                 try db.run(
                     """
                     UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL \
-                    WHERE id = ? AND \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL
+                    WHERE id = ? AND \(isVerified())
                     """, holder, number) > 0
             guard isChanged else { return false }
             try AuditTable.insert(
@@ -42,9 +41,13 @@ package enum ReassignedNumber {
         "replace(\($0), \($1), '')"
     }
 
+    /// Selects those of users' rows that have a verified number, without its separators.
+    package static func isVerified(_ number: String = "= ?") -> String {
+        "\(withoutSeparators) \(number) AND phone_number_verified_at IS NOT NULL"
+    }
+
     // Each sign-in by number runs both.
-    static let holders = SQL.numbered(
-        "SELECT id FROM users WHERE \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL")
+    static let holders = SQL.numbered("SELECT id FROM users WHERE \(isVerified())")
 
     static let waiting = SQL.numbered(
         """

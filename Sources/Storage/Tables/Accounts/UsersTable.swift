@@ -7,9 +7,9 @@ package enum UsersTable {
         ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns
     package static let columns = list(columnNames)
     /// How many ``columns`` there are.
-    static let columnCount = CInt(columnNames.count)
+    package static let columnCount = CInt(columnNames.count)
     /// The columns that a sign-in needs besides ``columns``.
-    static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
+    package static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
 
     private static func list(_ columns: [String]) -> String {
         columns.map { "users.\($0)" }.joined(separator: ", ")
@@ -33,7 +33,7 @@ package enum UsersTable {
     }
 
     /// The holder of an identity.
-    enum Holder {
+    package enum Holder {
         /// The identity signs this user in. With the number of times that sessions of the user were ended.
         case user(TrackedUser, endings: Int64)
         /// The account of this user was moved away from the identity.
@@ -48,13 +48,11 @@ package enum UsersTable {
 
     /// The same for a write that gives the user a session: the user and the identity stay as they are until it commits.
     static func lockedHolder(of identity: Identity, in db: SQLSession) throws -> Holder {
-        // The user first, as everywhere.
-        let found = try db.first(db.locking(holderOfIdentity, "users, identities"), identity) { try holder(in: $0) }
-        return found ?? .unknown
+        try IdentitiesTable.locked(holderOfIdentity, identity, in: db) { try holder(in: $0) } ?? .unknown
     }
 
     /// Reads the ``columns``, `moved_by` and the ``signInColumns``.
-    static func holder(in row: borrowing CachedStatement, from first: CInt = 0) throws -> Holder {
+    package static func holder(in row: borrowing CachedStatement, from first: CInt = 0) throws -> Holder {
         let next = first + columnCount
         guard row.isNull(next) else { return .formerUser(row.user(first)) }
         return .user(
@@ -94,7 +92,7 @@ package enum UsersTable {
     /// Gives a user what the provider tells at a sign-in, and stores what changed.
     /// - Parameter wasMoved: Whether the sign-in moved the account to its identity.
     /// - Returns: Whether the user or the origins of the profile changed.
-    static func update(
+    package static func update(
         _ user: inout TrackedUser, by signIn: SignInRecord, wasMoved: Bool = false, in db: SQLSession
     ) throws -> Bool {
         guard let asserted = signIn.profile else { return false }

@@ -29,24 +29,32 @@ extension SessionsTable {
     }
 
     /// Ends the sessions that meet a condition; how many, by user.
+    /// - Parameter condition: Has question marks without numbers.
     package static func end<each Value: SQLValue>(
         _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> [UserID: Int] {
-        if db.isPostgres {
-            // As above. In one order, so that two calls that end sessions of the same users do not deadlock.
-            try db.perform(
-                """
-                SELECT 1 FROM users WHERE id IN (SELECT user_id FROM sessions WHERE \(condition)) \
-                ORDER BY id FOR NO KEY UPDATE
-                """, repeat each values)
+        let holders: SQL =
+            "SELECT id FROM users WHERE id IN (SELECT user_id FROM sessions WHERE \(condition)) ORDER BY id"
+        var counts: [UserID: Int] = [:]
+        while true {
+            let users = try db.all(db.locking(holders), repeat each values) { $0.user(0) }
+            // A further user may get such a session meanwhile. It stays until its user is locked, so that no copy of
+            // it is missed.
+            guard !users.isEmpty else { return counts }
+            for user in users {
+                let count = try endAll(of: user, "\(condition) AND user_id = ?", repeat each values, user, in: db)
+                if count > 0 { counts[user, default: 0] += count }
+            }
         }
-        try RecentSignInsTable.keep(condition, repeat each values, in: db)
-        let users = try db.all("DELETE FROM sessions WHERE \(condition) RETURNING user_id", repeat each values) {
-            $0.user(0)
-        }
-        let counts: [UserID: Int] = users.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        for user in counts.keys { try countEnding(of: user, in: db) }
-        return counts
+    }
+
+    /// Ends a session of a user who is locked; false if there is none.
+    fileprivate static func end(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
+        let condition = "user_id = ? AND id = ?"
+        try RecentSignInsTable.keep(condition, user, id, in: db)
+        guard try db.run("DELETE FROM sessions WHERE \(condition)", user, id) > 0 else { return false }
+        try countEnding(of: user, in: db)
+        return true
     }
 
     /// Whether a session of the user exists: it was not revoked.
@@ -67,8 +75,7 @@ extension SQLStore {
     ) async throws(StorageError) -> SessionRevocation {
         try await writes.submit(locking: [.user(user)]) { db in
             if let session, try !SessionsTable.holds(session, of: user, in: db) { return .askingSessionEnded }
-            let ended = try SessionsTable.end("user_id = ? AND id = ?", user, id, in: db)
-            guard !ended.isEmpty else { return .unknownSession }
+            guard try SessionsTable.end(id, of: user, in: db) else { return .unknownSession }
             if let event { try AuditTable.insert(event, in: db) }
             return .revoked
         }

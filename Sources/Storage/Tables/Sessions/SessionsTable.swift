@@ -21,7 +21,7 @@ package enum SessionsTable {
     }
 
     /// Stores what belongs to a session that was inserted: its ID token and its audit event.
-    static func recordInsertion(
+    package static func recordInsertion(
         of session: NewSession, for user: UserID, by identity: Identity?, isNewUser: Bool, requestID: String?,
         in db: SQLSession
     ) throws {
@@ -150,7 +150,8 @@ extension SQLStore {
     /// Keeps the later of the stored and the given times. Runs in steps of a few milliseconds, so that sign-ins run
     /// between them.
     package func recordLastSeen(_ sessions: [SessionLastSeen]) async throws(StorageError) {
-        var rest = sessions[...]
+        // In one order, so that two instances do not wait for each other's rows.
+        var rest = sessions.sorted { ($0.userID.number, $0.sessionID) < ($1.userID.number, $1.sessionID) }[...]
         while !rest.isEmpty {
             let step = rest.prefix(128)
             rest = rest.dropFirst(128)

@@ -6,7 +6,7 @@ package import StorageModel
 /// In a shared store, each sign-in has a row here, by which the other processes find it. Otherwise the process has them
 /// in memory, and only a restart reads them from the store: then the session's row has the record in its columns
 /// `retry_key`, `retry_endings` and `retry_ends_at`, at a fraction of the cost, and goes here when the session ends.
-enum RecentSignInsTable {
+package enum RecentSignInsTable {
     /// Stores a sign-in's result in its transaction. False, and nothing is stored, if one of the user's sessions was
     /// ended since the same sign-in first completed.
     static func put(_ signIn: RecentSignIn, in db: SQLSession) throws -> Bool {
@@ -35,9 +35,9 @@ enum RecentSignInsTable {
     private static let put = SQL.numbered("\(insert) VALUES (?, ?, ?, ?, ?) \(replace)")
     fileprivate static let select =
         "SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins"
-    static let insert =
+    package static let insert =
         "INSERT INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at)"
-    static let replace = """
+    package static let replace = """
         ON CONFLICT (fingerprint) DO UPDATE SET user_id = excluded.user_id, session_id = excluded.session_id, \
         sessions_ended = excluded.sessions_ended, expires_at = excluded.expires_at \
         WHERE recent_sign_ins.user_id <> excluded.user_id OR recent_sign_ins.sessions_ended = excluded.sessions_ended

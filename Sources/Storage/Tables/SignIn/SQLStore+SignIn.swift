@@ -3,10 +3,10 @@ package import StorageModel
 
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
-        let batched = BatchedSignIn(signIn)
-        return try await writes.submit(allowing: signIn.commitDelay, sharing: batched) { [isShared] db in
-            if db.isPostgres { return try batched.signedIn() }
-            let signIn = batched.record
+        let batched = signIn.isOrdinary ? BatchedSignIn(signIn) : nil
+        return try await writes.submit(locking: signIn.locks, allowing: signIn.commitDelay, sharing: batched) {
+            [isShared] db in
+            if let result = batched?.result { return result }
             if let use = signIn.tokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
             guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
                 if let use = signIn.tokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
@@ -33,7 +33,7 @@ extension SQLStore {
         try storeTokens(of: signIn, for: user.user.id, in: db)
     }
 
-    static func storeTokens(of signIn: SignInRecord, for user: UserID, in db: SQLSession) throws {
+    package static func storeTokens(of signIn: SignInRecord, for user: UserID, in db: SQLSession) throws {
         guard let tokens = signIn.tokens else { return }
         try ProviderTokensTable.put(tokens, of: signIn.identity, user, at: signIn.session.createdAt, in: db)
     }
@@ -69,7 +69,7 @@ extension SQLStore {
     }
 
     /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of
-    /// its own. Nil if the sign-in is refused. SQLite only.
+    /// its own. Nil if the sign-in is refused.
     private static func signedIn(
         by signIn: SignInRecord, isShared: Bool, in db: SQLSession
     ) throws -> (SignedInUser, RecentSignIn?)? {
@@ -84,7 +84,7 @@ extension SQLStore {
         return try RecentSignInsTable.put(recent, in: db) ? (signedIn, nil) : nil
     }
 
-    static func refusal(of signIn: SignInRecord, _ owner: UserID) -> AuditEvent {
+    private static func refusal(of signIn: SignInRecord, _ owner: UserID) -> AuditEvent {
         AuditEvent(
             at: signIn.session.createdAt, .movedIdentityRefused, user: owner, by: .user, requestID: signIn.requestID,
             details: AuditDetails { json in
@@ -92,4 +92,17 @@ extension SQLStore {
                 json.add("identity", signIn.identity.fingerprint)
             })
     }
+}
+
+extension SignInRecord {
+    /// What a write with ``SQLStore/user(for:in:)`` locks.
+    package var locks: [WriteLock] {
+        var locks = [WriteLock.holder(of: identity)]
+        locks += portedFrom.map { .holder(of: $0.identity) }
+        if let provenPhoneNumber { locks.append(.phoneNumber(provenPhoneNumber)) }
+        return locks
+    }
+
+    /// Whether it changes no other user and uses nothing up, so that it can share its statements with others.
+    fileprivate var isOrdinary: Bool { portedFrom.isEmpty && provenPhoneNumber == nil && tokenUse == nil }
 }
