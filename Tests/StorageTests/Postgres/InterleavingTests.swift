@@ -134,7 +134,7 @@ struct InterleavingTests {
     ) { try await roundOfMerge(in: $0) { _ in } }
 
     private static let signInAloneAndMerge = Scenario(
-        "a sign-in that shares no statement, and a merge of its user into another one", without: nil
+        "a sign-in that shares no statement, and a merge of its user into another one", without: userLock
     ) { try await roundOfMerge(in: $0) { $0.tokenUse = Records.oneTimeRecord() } }
 
     private static func roundOfMerge(
