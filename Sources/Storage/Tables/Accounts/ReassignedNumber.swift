@@ -20,20 +20,13 @@ package enum ReassignedNumber {
             try db.perform(
                 "UPDATE pending_registrations SET phone_number_verified = NULL WHERE handle_hash = ?", handle)
         }
-        let found = try db.all(holders, number) { $0.user(0) }.filter { $0 != user }
-        return try found.sorted { $0.number < $1.number }.filter { holder in
-            // The holder may have changed the number meanwhile.
-            let isChanged =
-                try db.run(
-                    """
-                    UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL \
-                    WHERE id = ? AND \(isVerified())
-                    """, holder, number) > 0
-            guard isChanged else { return false }
+        // No user has the number 0.
+        let holders = try db.all(endVerification, number, user ?? UserID(0)) { $0.user(0) }
+        for holder in holders {
             try AuditTable.insert(
                 AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
-            return true
         }
+        return holders
     }
 
     // Providers write numbers with separators: OpenID Connect Core section 5.1 itself has +1 (425) 555-1212.
@@ -47,7 +40,11 @@ package enum ReassignedNumber {
     }
 
     // Each sign-in by number runs both.
-    static let holders = SQL.numbered("SELECT id FROM users WHERE \(isVerified())")
+    static let endVerification = SQL.numbered(
+        """
+        UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL \
+        WHERE \(isVerified()) AND id <> ? RETURNING id
+        """)
 
     static let waiting = SQL.numbered(
         """
