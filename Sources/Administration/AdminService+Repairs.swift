@@ -128,7 +128,7 @@ extension SQLStore {
         _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
         applies: Bool = true
     ) async throws(StorageError) -> Result<UndoableMove, AdministratorError> {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             let result = try Self.undoable(number, of: user, in: db)
             guard applies, case .success(let undoable) = result,
                 let former = try IdentitiesTable.row(undoable.former, in: db)
@@ -193,7 +193,7 @@ extension SQLStore {
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, at now: Timestamp,
         by actor: AuditEvent.Actor, reason: String?, applies: Bool = true
     ) async throws(StorageError) -> Result<Identity, AdministratorError> {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             let result = try Self.relinkable(user, to: identity, replacing: fingerprint, in: db)
             guard applies, case .success(let former) = result else { return result }
             try IdentitiesTable.delete(former, in: db)
@@ -216,7 +216,7 @@ extension SQLStore {
     func merge(
         _ other: UserID, into user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
     ) async throws(StorageError) -> Bool {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(other), .user(user)]) { db in
             guard other != user, let kept = try UsersTable.trackedUser(user, in: db),
                 let gone = try UsersTable.user(other, in: db)
             else { return false }

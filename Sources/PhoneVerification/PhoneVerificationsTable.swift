@@ -93,6 +93,8 @@ private enum PhoneVerificationsTable {
     ) throws -> [UserID]? {
         assert(verification.status != .pending, "an outcome is of a verification that has ended")
         let user = verification.user
+        let number = verification.status == .verified ? verification.phoneNumber : nil
+        try db.lock([.user(user)] + (number.map { [.phoneNumber($0)] } ?? []))
         guard try SessionsTable.holds(verification.session, of: user, in: db),
             let found = try UsersTable.trackedUser(user, in: db)
         else { return nil }
@@ -104,7 +106,7 @@ private enum PhoneVerificationsTable {
             verification.operatorName, verification.status.rawValue,
             verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.time,
             verification.time.advanced(bySeconds: PhoneVerification.retention))
-        guard verification.status == .verified, let number = verification.phoneNumber else { return [] }
+        guard let number else { return [] }
         var verified = found
         verified.confirm(phoneNumber: number, by: issuer, at: verification.time)
         _ = try UsersTable.replace(found, by: verified, in: db)
@@ -177,20 +179,23 @@ private enum PendingPhoneVerificationsTable {
     }
 
     static func row(_ id: TokenHash, in db: SQLSession) throws -> Row? {
-        try db.first(
-            """
-            SELECT user_id, session_id, phone_number, operator, expires_at, wrong_confirmations, status, \
-            found_number, sim_swapped, error, checked_at, issuer, confirmation_hash FROM pending_phone_verifications \
-            WHERE id_hash = ?
-            """, id
-        ) { try Row(id, $0) }
+        try db.first(select, id) { try Row(id, $0) }
     }
 
+    /// The row for a write that changes it.
+    static func lockedRow(_ id: TokenHash, in db: SQLSession) throws -> Row? {
+        try db.first(db.locking(select), id) { try Row(id, $0) }
+    }
+
+    private static let select: SQL = """
+        SELECT user_id, session_id, phone_number, operator, expires_at, wrong_confirmations, status, \
+        found_number, sim_swapped, error, checked_at, issuer, confirmation_hash FROM pending_phone_verifications \
+        WHERE id_hash = ?
+        """
+
     /// One that waits for its browser, while its session lives.
-    static func waiting(
-        _ id: TokenHash, at now: Timestamp, in db: SQLSession
-    ) throws -> PhoneVerification? {
-        guard let row = try row(id, in: db), row.finding == nil, now < row.pending.time,
+    static func waiting(_ row: Row?, at now: Timestamp, in db: SQLSession) throws -> PhoneVerification? {
+        guard let row, row.finding == nil, now < row.pending.time,
             try SessionsTable.holds(row.pending.session, of: row.pending.user, in: db)
         else { return nil }
         return row.pending
@@ -238,7 +243,10 @@ extension SQLStore {
     func pendingPhoneVerification(
         _ id: TokenHash, at now: Timestamp
     ) async throws(StorageError) -> PhoneVerification? {
-        try await reads.submit { db in try PendingPhoneVerificationsTable.waiting(id, at: now, in: db) }
+        try await reads.submit { db in
+            typealias Table = PendingPhoneVerificationsTable
+            return try Table.waiting(Table.row(id, in: db), at: now, in: db)
+        }
     }
 
     /// Stores what the browser of a verification brought back, under the conditions of
@@ -253,7 +261,8 @@ extension SQLStore {
         at now: Timestamp
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            guard try PendingPhoneVerificationsTable.waiting(outcome.id, at: now, in: db) != nil else { return false }
+            typealias Table = PendingPhoneVerificationsTable
+            guard try Table.waiting(Table.lockedRow(outcome.id, in: db), at: now, in: db) != nil else { return false }
             try db.perform(
                 """
                 UPDATE pending_phone_verifications SET status = ?, found_number = ?, sim_swapped = ?, error = ?, \
@@ -273,7 +282,8 @@ extension SQLStore {
         _ id: TokenHash, in session: String, with confirmation: TokenHash, at now: Timestamp, requestID: String?
     ) async throws(StorageError) -> Result<(outcome: PhoneVerification, formerHolders: [UserID]), SignInError> {
         try await writes.submit { db in
-            guard let row = try PendingPhoneVerificationsTable.row(id, in: db), row.pending.session == session else {
+            guard let row = try PendingPhoneVerificationsTable.lockedRow(id, in: db), row.pending.session == session
+            else {
                 let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db)
                 return .failure(ended == nil ? .noSuchVerification : .verificationEnded)
             }

@@ -83,6 +83,9 @@ package struct PostgresConfiguration: Sendable {
     /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
     package var maximumWait = Duration.seconds(5)
     package var featureTables: [FeatureTable] = []
+    /// Gets each statement before it is sent, and returns what is sent in its place: tests stop a transaction between
+    /// two statements with it, which are then not sent together.
+    var interceptor: (@Sendable (String) -> String)?
 }
 
 extension PostgresConfiguration: DatabaseLocation {

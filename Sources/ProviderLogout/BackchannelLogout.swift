@@ -98,7 +98,8 @@ extension SQLStore {
     ) async throws(StorageError) -> [UserID: Int]? {
         // Neither text has a zero byte, so that no two pairs have the same hash.
         let hash = TokenHash(sha256Of: token.issuer + "\0" + token.id)
-        return try await writes.submit { db in
+        let locks = token.subject.map { [WriteLock.holder(issuer: token.issuer, subject: $0)] } ?? []
+        return try await writes.submit(locking: locks) { db in
             let isNew = try db.run(
                 "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 hash, token.refusedFrom)
@@ -149,7 +150,7 @@ extension SessionsTable {
             WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
             """, token.issuer, hash, ofAny, token.subject ?? "")
         return try end(
-            "provider_session_hash = ?1 AND (?2 = 1 OR identity_hash = ?3)",
+            "provider_session_hash = ? AND (? = 1 OR identity_hash = ?)",
             hash, ofAny, identity.map(OriginHash.of) ?? [], in: db)
     }
 }

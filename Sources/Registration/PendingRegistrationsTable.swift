@@ -5,8 +5,11 @@ import StorageModel
 
 /// The table `pending_registrations`.
 private enum PendingRegistrationsTable {
-    static func registration(_ handle: TokenHash, at now: Timestamp, in db: SQLSession) throws -> PendingRegistration? {
-        try db.first(select, handle, now) { row in
+    /// - Parameter query: ``select``.
+    static func registration(
+        _ handle: TokenHash, at now: Timestamp, _ query: SQL = select, in db: SQLSession
+    ) throws -> PendingRegistration? {
+        try db.first(query, handle, now) { row in
             let next = 3 + UserAttribute.columnCount
             var registration = PendingRegistration(
                 handle: handle, identity: try row.identity(from: 0), clientID: try row.text(2),
@@ -29,7 +32,7 @@ private enum PendingRegistrationsTable {
         INSERT INTO pending_registrations (handle_hash, \(columns.joined(separator: ", "))) \
         VALUES (?, \(columns.map { _ in "?" }.joined(separator: ", ")))
         """)
-    private static let select = SQL(
+    static let select = SQL(
         """
         SELECT \(columns.joined(separator: ", ")) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
         """)
@@ -54,7 +57,7 @@ extension SQLStore {
     func addPendingRegistration(
         _ registration: PendingRegistration, proof: (number: String, time: Timestamp, requestID: String?)? = nil
     ) async throws(StorageError) -> [UserID] {
-        try await writes.submit { db in
+        try await writes.submit(locking: proof.map { [.phoneNumber($0.number)] } ?? []) { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
                 registration.profile, registration.expiresAt, registration.providerSession, registration.claims,
@@ -82,8 +85,13 @@ extension SQLStore {
         tokens: WaitingProviderTokens? = nil, claims: String? = nil, refusesVerifiedEmail: Bool = false,
         at now: Timestamp
     ) async throws(StorageError) -> Result<User, SignInError>? {
-        try await writes.submit { db in
-            guard let pending = try PendingRegistrationsTable.registration(handle, at: now, in: db) else { return nil }
+        // Of two registrations with one address, the second is refused.
+        let email = refusesVerifiedEmail ? profile[.email] : nil
+        let locks = email.map { [WriteLock.rule("e-mail address \($0.lowercasedASCII)")] } ?? []
+        return try await writes.submit(locking: locks) { db in
+            typealias Table = PendingRegistrationsTable
+            let pending = try Table.registration(handle, at: now, db.locking(Table.select), in: db)
+            guard let pending else { return nil }
             try db.perform("DELETE FROM pending_registrations WHERE handle_hash = ?", handle)
             let waiting = try tokens.flatMap {
                 try OneTimeRecordsTable.take($0.handle, purpose: $0.purpose, at: now, in: db).flatMap($0.open)
@@ -92,9 +100,7 @@ extension SQLStore {
             guard try IdentitiesTable.status(of: pending.identity, in: db) == .unknown else {
                 return .failure(.userAlreadyExists)
             }
-            if refusesVerifiedEmail, let email = profile[.email],
-                try UsersTable.hasVerified(email: email, in: db)
-            {
+            if let email, try UsersTable.hasVerified(email: email, in: db) {
                 return .failure(.emailAlreadyExists)
             }
             let user = try UsersTable.insert(

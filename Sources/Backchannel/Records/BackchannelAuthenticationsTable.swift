@@ -184,7 +184,7 @@ extension SQLStore {
         _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelSettings, at now: Timestamp
     ) async throws(StorageError) -> PromptRefusal? {
-        try await writes.submit { db in
+        try await writes.submit(locking: PromptsTable.locks) { db in
             typealias Table = BackchannelAuthenticationsTable
             guard try !Table.exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db)
             else { return .tooManyOfCaller }
@@ -208,7 +208,7 @@ extension SQLStore {
         of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelSettings, at now: Timestamp
     ) async throws(StorageError) -> PromptRefusal? {
-        try await writes.submit { db in
+        try await writes.submit(locking: PromptsTable.locks) { db in
             try BackchannelAuthenticationsTable.refusal(of: record, for: prompt, limits: limits, at: now, in: db)
         }
     }
@@ -251,7 +251,7 @@ extension SQLStore {
     func endBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord, givingBackTo allowance: SharedAllowance?
     ) async throws(StorageError) -> BackchannelAuthenticationEnding {
-        try await writes.submit { db in
+        try await writes.submit(locking: signIn.locks) { db in
             guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
             if let allowance,
                 let caller = try db.first(

@@ -29,9 +29,9 @@ extension PostgresConnection {
 
     // MARK: Transactions
 
-    /// Begins a serializable transaction, with its first statement.
+    /// Begins a transaction, with its first statement. Each statement sees what was committed before it.
     func begin() throws(PostgresError) {
-        try send("BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE", PostgresParameters(), for: .begin)
+        try send("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", PostgresParameters(), for: .begin)
     }
 
     /// Commits a transaction, with the statements that wait; false if the server rolled it back instead.
@@ -83,6 +83,11 @@ extension PostgresConnection {
     private func send(
         _ sql: String, _ parameters: PostgresParameters, for purpose: PostgresPipeline.Statement.Purpose
     ) throws(PostgresError) {
+        var sql = sql
+        if let interceptor = configuration.interceptor {
+            try synchronize()
+            sql = interceptor(sql)
+        }
         let handle = try usable()
         guard PQenterPipelineMode(handle) == 1 else { throw closed(by: lost(handle)) }
         let name = try prepare(sql, parameters.types, for: purpose, on: handle)

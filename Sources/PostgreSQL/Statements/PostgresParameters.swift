@@ -12,11 +12,27 @@ struct PostgresParameters {
     private var memory: [UInt8] = [0]
     private static let keptBytes = 16_384
 
+    /// The arrays of rows that are being added.
+    private var arrays = PostgresArrays()
+
     init() {}
 
     init(_ text: String) { add(text) }
 
+    mutating func beginRow() { arrays.beginRow() }
+
+    mutating func endRows() {
+        for array in arrays.columns {
+            let start = memory.count
+            array.write(to: &memory, rowCount: arrays.rowCount)
+            types.append(array.kind.arrayNumber)
+            lengths.append(CInt(clamping: memory.count - start))
+        }
+        arrays = PostgresArrays()
+    }
+
     mutating func addNull(_ kind: TableShape.Kind) {
+        if arrays.isInRow { return arrays.addNull(kind) }
         types.append(kind.number)
         lengths.append(-1)
     }
@@ -42,6 +58,7 @@ struct PostgresParameters {
 
     @inline(__always)
     private mutating func add(_ kind: TableShape.Kind, _ write: (inout [UInt8]) -> Void) {
+        if arrays.isInRow { return arrays.add(kind, write) }
         let start = memory.count
         write(&memory)
         types.append(kind.number)
@@ -74,8 +91,56 @@ struct PostgresParameters {
     }
 }
 
+/// An array for each column of rows, in PostgreSQL's binary format (`array_recv` in `arrayfuncs.c`).
+private struct PostgresArrays {
+    struct Column {
+        let kind: TableShape.Kind
+        /// Each element with its length before it; -1 for NULL.
+        var elements: [UInt8] = []
+        var hasNull = false
+
+        func write(to memory: inout [UInt8], rowCount: Int) {
+            // Dimensions, whether there are NULLs, the type of the elements, their number, the number of the first.
+            for number in [1, hasNull ? 1 : 0, kind.number, UInt32(rowCount), 1] { memory.append(bigEndian: number) }
+            memory.append(contentsOf: elements)
+        }
+    }
+
+    private(set) var columns: [Column] = []
+    private var column = 0
+    private(set) var rowCount = 0
+
+    var isInRow: Bool { rowCount > 0 }
+
+    mutating func beginRow() {
+        column = 0
+        rowCount += 1
+    }
+
+    mutating func addNull(_ kind: TableShape.Kind) {
+        let column = next(kind)
+        columns[column].elements.append(bigEndian: .max)
+        columns[column].hasNull = true
+    }
+
+    mutating func add(_ kind: TableShape.Kind, _ write: (inout [UInt8]) -> Void) {
+        let column = next(kind)
+        let start = columns[column].elements.count
+        columns[column].elements.append(bigEndian: 0)
+        write(&columns[column].elements)
+        let length = UInt32(columns[column].elements.count - start - 4)
+        withUnsafeBytes(of: length.bigEndian) { columns[column].elements.replaceSubrange(start..<start + 4, with: $0) }
+    }
+
+    private mutating func next(_ kind: TableShape.Kind) -> Int {
+        defer { column += 1 }
+        if rowCount == 1 { columns.append(Column(kind: kind)) }
+        return column
+    }
+}
+
+// Numbers of types never change (`pg_type.dat`).
 extension TableShape.Kind {
-    /// The number of PostgreSQL's type, which never changes (`pg_type.dat`).
     fileprivate var number: UInt32 {
         switch self {
         case .integer: 20
@@ -83,9 +148,22 @@ extension TableShape.Kind {
         case .blob: 17
         }
     }
+
+    /// The type of an array of it.
+    fileprivate var arrayNumber: UInt32 {
+        switch self {
+        case .integer: 1_016
+        case .text: 1_009
+        case .blob: 1_001
+        }
+    }
 }
 
 extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: UInt32) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(copying: $0) }
+    }
+
     /// Copies the bytes all at once.
     fileprivate mutating func append(copying bytes: UnsafeRawBufferPointer) {
         bytes.withMemoryRebound(to: UInt8.self) { append(contentsOf: $0) }

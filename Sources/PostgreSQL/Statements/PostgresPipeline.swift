@@ -78,6 +78,10 @@ final class PostgresRun: PostgresStatement {
 
     func bindNull(_ kind: TableShape.Kind) { parameters.addNull(kind) }
 
+    func beginRow() { parameters.beginRow() }
+
+    func endRows() { parameters.endRows() }
+
     func perform() throws { try connection.perform(sql, parameters) }
 
     func next() throws -> Bool {

@@ -47,6 +47,16 @@ public struct CachedStatement: ~Copyable {
         repeat (each values).bind(to: &self)
     }
 
+    /// Binds an array for each column of rows, with the same columns in each. PostgreSQL only.
+    /// - Parameter rows: At least one.
+    package mutating func bindRows<Row>(_ rows: some Sequence<Row>, _ bind: (Row, inout CachedStatement) -> Void) {
+        for row in rows {
+            postgres?.beginRow()
+            bind(row, &self)
+        }
+        postgres?.endRows()
+    }
+
     package mutating func bind(_ text: String) {
         if let postgres { return postgres.bind(text) }
         let position = position()

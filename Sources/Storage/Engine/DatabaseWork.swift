@@ -2,12 +2,27 @@ package import StorageModel
 
 /// Work on a connection for a caller who waits.
 package protocol DatabaseWork: AnyObject, Sendable {
+    /// What is locked before it runs.
+    var locks: [WriteLock] { get }
+    /// What it stores, if it is a sign-in that can share its statements.
+    var signIn: BatchedSignIn? { get }
     /// Runs the work and keeps the result. It may run again after a rollback.
     func run(on db: SQLSession) throws
     /// Resumes the caller with the kept result.
     func succeed()
     /// Resumes the caller with an error. Nothing was stored, unless the error's reason says that this is unknown.
     func fail(_ error: StorageError)
+}
+
+/// A sign-in that PostgreSQL may run together with the others of its transaction, before their works.
+///
+/// `@unchecked`: only the worker of the connection uses it, until the caller is resumed.
+package final class BatchedSignIn: @unchecked Sendable {
+    package let record: SignInRecord
+    /// Nil if its work has to run it by itself; nil inside for a refused sign-in.
+    package var result: SignedInUser??
+
+    init(_ record: SignInRecord) { self.record = record }
 }
 
 extension Sequence<any DatabaseWork> {
@@ -31,14 +46,18 @@ extension Sequence<any DatabaseWork> {
 ///
 /// `@unchecked`: only the worker of the work's connection calls the closures, until the caller is resumed.
 final class AwaitedWork: DatabaseWork, @unchecked Sendable {
+    let locks: [WriteLock]
+    let signIn: BatchedSignIn?
     private let body: (SQLSession) throws -> Void
     private let resume: (StorageError?) -> Void
 
     init<Success: Sendable>(
-        for caller: CheckedContinuation<Result<Success, StorageError>, Never>,
-        _ body: @escaping @Sendable (SQLSession) throws -> Success
+        for caller: CheckedContinuation<Result<Success, StorageError>, Never>, locking locks: [WriteLock],
+        sharing signIn: BatchedSignIn?, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) {
         var result: Success?
+        self.locks = locks
+        self.signIn = signIn
         self.body = { db in result = try body(db) }
         resume = { error in
             if let error { return caller.resume(returning: .failure(error)) }

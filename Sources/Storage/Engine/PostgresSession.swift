@@ -9,6 +9,9 @@ package protocol PostgresSession: AnyObject {
 
     /// Runs statements without values, and discards their results.
     func script(_ sql: String) throws
+
+    /// Takes locks until the transaction ends.
+    func lock(_ locks: [WriteLock]) throws
 }
 
 /// One run of a statement on PostgreSQL: values first, in the order of the question marks, then rows.
@@ -17,6 +20,12 @@ package protocol PostgresStatement: AnyObject {
     func bind(_ number: Int64)
     func bind(_ bytes: UnsafeRawBufferPointer)
     func bindNull(_ kind: TableShape.Kind)
+
+    /// Begins a row: until ``endRows()``, values are those of its columns, each of which is an array.
+    func beginRow()
+
+    /// Ends the last row. There was at least one.
+    func endRows()
 
     /// Runs the statement with the next one that has a result.
     func perform() throws

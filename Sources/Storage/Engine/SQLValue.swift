@@ -89,10 +89,12 @@ extension UserAttributes<String>: SQLValue {
 }
 
 /// Five columns: ``ProviderAssertions/columns``; NULL if there is nothing.
-struct AssertionColumns: SQLValue {
+package struct AssertionColumns: SQLValue {
     let values: ProviderAssertions?
 
-    func bind(to statement: inout CachedStatement) {
+    package init(values: ProviderAssertions?) { self.values = values }
+
+    package func bind(to statement: inout CachedStatement) {
         statement.bind(
             values?.email?.time, values?.email?.issuer, values?.phoneNumber?.time, values?.phoneNumber?.issuer,
             values?.claims)
@@ -100,7 +102,7 @@ struct AssertionColumns: SQLValue {
 }
 
 extension ProviderAssertions {
-    static let columns = [
+    package static let columns = [
         "email_verified_at", "email_verified_by", "phone_number_verified_at", "phone_number_verified_by",
         "provider_claims",
     ]
@@ -108,7 +110,7 @@ extension ProviderAssertions {
 
 /// Two columns: ``AttributeOrigins/columns``.
 extension AttributeOrigins: SQLValue {
-    static let columns = ["attribute_origins", "profile_issuer"]
+    package static let columns = ["attribute_origins", "profile_issuer"]
 
     package func bind(to statement: inout CachedStatement) { statement.bind(bits == 0 ? nil : bits, issuer) }
 }

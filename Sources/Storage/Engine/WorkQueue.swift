@@ -90,15 +90,25 @@ public final class WorkQueue: Sendable {
     /// Runs `body` on a connection and returns its result. Cancelling the calling task does not stop it.
     ///
     /// Writes of several callers share a transaction. If one of them fails, `body` may run again.
-    /// - Parameter delay: For how long it may be delayed for others that share its commit, in nanoseconds.
+    /// - Parameters:
+    ///   - locks: What a write that decides by what it reads has to lock.
+    ///   - delay: For how long it may be delayed for others that share its commit, in nanoseconds.
     public func submit<Success: Sendable>(
-        as operation: StaticString = #function, allowing delay: UInt64 = 0,
+        as operation: StaticString = #function, locking locks: [WriteLock] = [], allowing delay: UInt64 = 0,
         _ body: @escaping @Sendable (SQLSession) throws -> Success
+    ) async throws(StorageError) -> Success {
+        try await submit(as: operation, locking: locks, allowing: delay, sharing: nil, body)
+    }
+
+    /// - Parameter signIn: What `body` stores, if it is a sign-in that can share its statements.
+    func submit<Success: Sendable>(
+        as operation: StaticString = #function, locking locks: [WriteLock] = [], allowing delay: UInt64,
+        sharing signIn: BatchedSignIn?, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
         try await hooks.interceptor?(operation, kind, .before)
         let stopwatch = Stopwatch()
         let result = await withCheckedContinuation { caller in
-            admit(AwaitedWork(for: caller, body), allowing: delay)
+            admit(AwaitedWork(for: caller, locking: locks, sharing: signIn, body), allowing: delay)
         }
         if let observer = hooks.observer {
             observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: result.failure?.code))

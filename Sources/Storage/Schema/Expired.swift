@@ -6,9 +6,11 @@ struct Expired {
     let key: StaticString
     var condition: StaticString = "expires_at <= ?1"
 
+    // A session stays until its refresh token has expired too.
+    static let sessions = Expired(
+        table: "sessions", key: "serial", condition: "refresh_expires_at <= ?1 AND expires_at <= ?1")
     static let all = [
-        // A session stays until its refresh token has expired too.
-        Expired(table: "sessions", key: "serial", condition: "refresh_expires_at <= ?1 AND expires_at <= ?1"),
+        sessions,
         Expired(table: "pending_registrations", key: "handle_hash"),
         Expired(table: "last_rotations", key: "session", condition: "grace_ends_at <= ?1"),
         Expired(table: "sealed_notes", key: "handle_hash"),
@@ -33,8 +35,11 @@ struct Expired {
 
     /// Removes at most `limit` expired rows; returns how many went.
     func remove(at now: Timestamp, limit: Int, in db: SQLSession) throws -> Int {
+        // Twice the condition: PostgreSQL looks at it again if a row was changed meanwhile, such as by a refresh.
         try db.run(
-            "DELETE FROM \(table) WHERE \(key) IN (SELECT \(key) FROM \(table) WHERE \(condition) LIMIT ?2)",
-            now, Int64(limit))
+            """
+            DELETE FROM \(table) WHERE \(key) IN (SELECT \(key) FROM \(table) WHERE \(condition) LIMIT ?2) \
+            AND \(condition)
+            """, now, Int64(limit))
     }
 }

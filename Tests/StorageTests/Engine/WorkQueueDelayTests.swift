@@ -10,6 +10,8 @@ import Testing
 @Suite("A queue of works whose commit may be delayed")
 struct WorkQueueDelayTests {
     private final class Work: DatabaseWork {
+        let locks: [WriteLock] = []
+        let signIn: BatchedSignIn? = nil
         private let outcome = Mutex<Bool?>(nil)
 
         /// Whether it succeeded; nil while it waits.

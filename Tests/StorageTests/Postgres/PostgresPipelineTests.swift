@@ -23,7 +23,7 @@ struct PostgresPipelineTests {
     private func open() async throws -> SQLStore {
         let configuration = PostgresConfiguration(
             url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2,
-            maximumWait: .seconds(60))
+            statementTimeout: .seconds(60), maximumWait: .seconds(60))
         let store = try configuration.open(observer: nil)
         try await store.check()
         return store
@@ -37,15 +37,173 @@ struct PostgresPipelineTests {
 
     // MARK: Round trips
 
-    @Test("A sign-in takes 3 round trips for a new user and 2 for a known one, also with statements not yet prepared")
+    @Test("A sign-in takes 2 round trips, also with statements not yet prepared")
     func signIns() async throws {
         let store = try await open()
         let identity = Records.identity()
-        for (profile, expected) in [([:], 3), ([:], 2), ([.email: "a@example.com"], 2)] as [(Profile, Int)] {
+        for profile in [[:], [:], [.email: "a@example.com"]] as [Profile] {
             let record = try Records.signIn(identity, profile: profile, idempotency: Records.idempotency())
             let signIn = try await counted { try await store.signIn(record) }
             #expect(signIn.value?.given != nil)
-            #expect(signIn.roundTrips == expected)
+            #expect(signIn.roundTrips == 2)
+        }
+        try await store.close()
+    }
+
+    /// Makes sign-ins that wait together for the one connection that writes; returns their results in this order.
+    private func together(
+        _ records: [SignInRecord], in store: SQLStore
+    ) async throws -> [Result<SignedInUser?, any Error>] {
+        let gate = Gate()
+        async let held: Void = store.writes.submit { _ in gate.wait() }
+        await gate.whenReached()
+        let results = try await withThrowingTaskGroup(of: (Int, Result<SignedInUser?, any Error>).self) { group in
+            for (place, record) in records.enumerated() {
+                group.addTask { (place, await Result.of { try await store.signIn(record) }) }
+            }
+            try await until { store.writes.waitingCount == records.count }
+            gate.open()
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        try await held
+        return try records.indices.map { try #require(results[$0]) }
+    }
+
+    @Test("Sign-ins that wait share their round trips and their commit")
+    func signInsTogether() async throws {
+        let store = try await open()
+        let known = try (0..<8).map { _ in try Records.signIn(idempotency: Records.idempotency()) }
+        let first = try await counted { try await together(known, in: store) }
+        // With 2 of the transaction that they waited for.
+        #expect(first.roundTrips == 4)
+        let users = try first.value.map { try #require(try $0.get()?.user.id) }
+        #expect(Set(users).count == 8)
+        let again = try known.map { record in
+            try Records.signIn(record.identity, profile: [.name: "Pat"], idempotency: Records.idempotency())
+        }
+        let newcomers = try (0..<8).map { _ in try Records.signIn() }
+        let second = try await counted { try await together(again + newcomers, in: store) }
+        #expect(second.roundTrips == 4)
+        let results = try second.value.map { try #require(try $0.get()) }
+        #expect(results.prefix(8).map(\.user.id) == users)
+        #expect(results.map(\.isNew) == Array(repeating: false, count: 8) + Array(repeating: true, count: 8))
+        #expect(results.map(\.isChanged) == Array(repeating: true, count: 8) + Array(repeating: false, count: 8))
+        for (record, result) in zip(again + newcomers, results) {
+            let found = try #require(try await store.session(record.session.tokenHash, at: Records.now))
+            #expect(found.user == result.user)
+            #expect(found.session.id == record.session.id)
+        }
+        try await store.close()
+    }
+
+    @Test("Sign-ins that wait together have each its own result")
+    func resultsTogether() async throws {
+        let store = try await open()
+        let (twice, unknown) = (Records.identity(), Records.identity())
+        let retried = Records.idempotency()
+        let stored = try Records.signIn()
+        let owner = try #require(try await store.signIn(stored)).user.id
+        _ = try await store.revokeSessions(
+            of: owner, except: nil, recording: AuditEvent(at: Records.now, .movedIdentityRefused, user: nil, by: .user))
+        var use = try Records.signIn()
+        use.tokenUse = Records.oneTimeRecord()
+        var useAgain = try Records.signIn()
+        useAgain.tokenUse = use.tokenUse
+        let records = try [
+            Records.signIn(twice, profile: [.name: "Pat"], idempotency: retried), Records.signIn(twice),
+            Records.signIn(twice, idempotency: retried), Records.signIn(unknown, newcomers: .mustRegister),
+            // Of a response from before the sign-out.
+            Records.signIn(
+                stored.identity,
+                idempotency: IdempotencyRecord(
+                    key: RandomSource.system.bytes(16), endsAt: Records.now.advanced(bySeconds: 60), endings: 0)),
+            use, useAgain,
+        ]
+        let results = try await together(records, in: store).map { try $0.get() }
+        let users = results.prefix(3).compactMap { $0?.user }
+        #expect(users.count == 3)
+        #expect(Set(users.map(\.id)).count == 1)
+        #expect(users.allSatisfy { $0.profile[.name] == "Pat" } || results[0]?.isChanged == true)
+        #expect(results.prefix(3).count { $0?.isNew == true } == 1)
+        #expect(results[3] == nil)
+        #expect(results[4] == nil)
+        #expect([results[5], results[6]].count { $0 != nil } == 1)
+        for (record, result) in zip(records, results) {
+            let found = try await store.session(record.session.tokenHash, at: Records.now)
+            #expect((found == nil) == (result == nil))
+        }
+        let given = try #require(try await store.recentSignIn(retried.key, at: Records.now)?.session)
+        #expect(results[0]?.given == given || results[2]?.given == given)
+        try await store.close()
+    }
+
+    @Test("Of users who sign in together, one loses the number that another one proves", arguments: [0, 1])
+    func provenNumberTogether(place: Int) async throws {
+        let store = try await open()
+        let number = "+14155550101"
+        let identities = ["mccmnc-a", "mccmnc-b"].map { Records.identity($0) }
+        func signIn(_ identity: Identity, name: String, verified: Bool? = nil) throws -> SignInRecord {
+            var record = try Records.signIn(identity, profile: [.name: name, .phoneNumber: number])
+            record.verified[.phoneNumber] = verified
+            return record
+        }
+        let (former, present) = (identities[place], identities[1 - place])
+        _ = try await store.signIn(signIn(former, name: "Pat", verified: true))
+        var proof = try signIn(present, name: "Kim", verified: true)
+        proof.provenPhoneNumber = number
+        let results = try await together([signIn(former, name: "Sam"), proof], in: store)
+            .map { try #require(try $0.get()) }
+        #expect(results[1].formerHolders == [results[0].user.id])
+        let verified = try cluster.execute(
+            "SELECT name FROM users WHERE phone_number_verified_at IS NOT NULL", on: url)
+        #expect(verified == "Kim")
+        try await store.close()
+    }
+
+    @Test("Of sign-ins that wait together, those of locked users hold up no others")
+    func lockedTogether() async throws {
+        let (store, other) = (try await open(), try await open())
+        let identities = (0..<8).map { _ in Records.identity() }
+        let users = try await together(identities.map { try Records.signIn($0) }, in: store)
+            .map { try #require(try $0.get()?.user.id) }
+        let locked = [2, 5]
+        let gate = Gate()
+        async let held: Void = other.writes.submit(locking: locked.map { .user(users[$0]) }) { db in
+            _ = try db.number("SELECT 1")
+            gate.wait()
+        }
+        defer { gate.open() }
+        await gate.whenReached()
+        let records = try identities.map { try Records.signIn($0) }
+        async let results = together(records, in: store)
+        for (place, record) in records.enumerated() where !locked.contains(place) {
+            try await until { try await store.session(record.session.tokenHash, at: Records.now) != nil }
+        }
+        for place in locked {
+            #expect(try await store.session(records[place].session.tokenHash, at: Records.now) == nil)
+        }
+        gate.open()
+        try await held
+        for (result, user) in zip(try await results, users) { #expect(try result.get()?.user.id == user) }
+        try await store.close()
+        try await other.close()
+    }
+
+    @Test("Of sign-ins that wait together, the failure of one fails that one alone")
+    func failureTogether() async throws {
+        let store = try await open()
+        let token = Records.hash()
+        _ = try await store.signIn(Records.signIn(session: Records.session(token: token)))
+        let records = try (0..<5).map { number in
+            try Records.signIn(session: Records.session(token: number == 2 ? token : nil))
+        }
+        let results = try await together(records, in: store)
+        for (number, result) in results.enumerated() {
+            if number == 2 {
+                #expect { try result.get() } throws: { isError($0, .conflict) }
+            } else {
+                #expect(try result.get()?.isNew == true)
+            }
         }
         try await store.close()
     }
@@ -106,7 +264,7 @@ struct PostgresPipelineTests {
         // On the same connection.
         let signIn = try await counted { try await store.signIn(Records.signIn()) }
         #expect(signIn.value?.isNew == true)
-        #expect(signIn.roundTrips == 3)
+        #expect(signIn.roundTrips == 2)
         try await store.close()
     }
 
@@ -159,12 +317,13 @@ struct PostgresPipelineTests {
 
     @Test(
         "A connection lost before the commit is sent means another try; after that, an unknown outcome",
-        arguments: [1, 2, 3], PostgresRelay.Cut.allCases)
+        arguments: [1, 2], PostgresRelay.Cut.allCases)
     func lost(roundTrip: Int, cut: PostgresRelay.Cut) async throws {
         let store = try await open()
         let record = try Records.signIn(idempotency: Records.idempotency())
         relay.cut(cut, atRoundTrip: roundTrip)
-        if roundTrip < 3 {
+        // The second one ends with the commit.
+        if roundTrip < 2 {
             #expect(try await store.signIn(record)?.isNew == true)
         } else {
             let error = try await #require(throws: StorageError.self) { try await store.signIn(record) }
@@ -172,7 +331,7 @@ struct PostgresPipelineTests {
             #expect(error.reason.contains("it is unknown whether a transaction was stored"), "\(error.reason)")
         }
         try await until { (try? await store.check()) != nil }
-        let isStored = roundTrip < 3 || cut == .beforeResponse
+        let isStored = roundTrip < 2 || cut == .beforeResponse
         #expect((try await store.session(record.session.tokenHash, at: Records.now) != nil) == isStored)
         #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == (isStored ? "1" : "0"))
         try await store.close()

@@ -9,7 +9,10 @@ struct SQLiteQueryPlanTests {
     /// of users with a verified number.
     static let statements = [
         (SessionsTable.recordSight.text, "SEARCH sessions USING INDEX sessions_by_user (user_id=? AND id=?)"),
-        (ReassignedNumber.holders.text, "SEARCH users USING INDEX users_by_verified_phone_number (<expr>=?)"),
+        (
+            ReassignedNumber.endVerification.text,
+            "SEARCH users USING INDEX users_by_verified_phone_number (<expr>=?)"
+        ),
         (
             ReassignedNumber.waiting.text,
             "SEARCH pending_registrations USING INDEX pending_registrations_by_verified_phone_number (<expr>=?)"

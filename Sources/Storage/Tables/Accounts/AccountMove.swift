@@ -8,7 +8,7 @@ enum AccountMove {
     /// - Returns: The user; nil if no port token is allowed to, and then nothing changed.
     static func move(for signIn: SignInRecord, in db: SQLSession) throws -> UserID? {
         guard !signIn.portedFrom.isEmpty else { return nil }
-        let present = try IdentitiesTable.row(signIn.identity, in: db)
+        let present = try IdentitiesTable.lockedRow(signIn.identity, in: db)
         // An identity with an account needs no move.
         if let present, present.movedBy == nil { return nil }
         for ported in signIn.portedFrom {
@@ -25,7 +25,9 @@ enum AccountMove {
     private static func former(
         _ ported: PortedIdentity, for present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> IdentitiesTable.Row? {
-        guard let former = try IdentitiesTable.row(ported.identity, in: db), former.movedBy == nil else { return nil }
+        guard let former = try IdentitiesTable.lockedRow(ported.identity, in: db), former.movedBy == nil else {
+            return nil
+        }
         // An identity that an account was moved from may get that account back, but no other user's.
         if let present, present.user != former.user { return nil }
         // A port token from before the account came back to the former identity does not move it again: neither after

@@ -52,7 +52,8 @@ extension SQLStore {
     /// In one transaction: a session that ends meanwhile links nothing, and of two users who claim an identity at once
     /// one gets it.
     package func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking {
-        try await writes.submit { db in
+        let locks = [.user(link.user)] + (link.provenPhoneNumber.map { [WriteLock.phoneNumber($0)] } ?? [])
+        return try await writes.submit(locking: locks) { db in
             func linked() throws -> LinkedIdentity? {
                 try IdentitiesTable.linked(link.user, only: link.identity, in: db).first
             }
@@ -84,7 +85,7 @@ extension SQLStore {
         id: String, of user: UserID, keeping session: String?,
         recording event: @escaping @Sendable (Identity) -> AuditEvent
     ) async throws(StorageError) -> IdentityRemoval {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             if let session, try !SessionsTable.holds(session, of: user, in: db) { return .unknownSession }
             let identity = try db.first(
                 "SELECT issuer, subject FROM identities WHERE \(IdentitiesTable.live) AND id = ?", user, id

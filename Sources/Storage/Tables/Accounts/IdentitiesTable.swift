@@ -28,6 +28,13 @@ package enum IdentitiesTable {
         try db.first("\(select) WHERE issuer = ? AND subject = ?", identity, read: Row.init)
     }
 
+    /// The same with the identity and its user locked: only this write changes them. For writes with the lock
+    /// ``WriteLock/holder(issuer:subject:)``.
+    static func lockedRow(_ identity: Identity, in db: SQLSession) throws -> Row? {
+        let query: SQL = "\(select) JOIN users ON users.id = identities.user_id WHERE issuer = ? AND subject = ?"
+        return try db.first(db.locking(query, "users, identities"), identity, read: Row.init)
+    }
+
     /// The live identities and those moved away, in the order they were added.
     package static func rows(of user: UserID, in db: SQLSession) throws -> [Row] {
         try db.all("\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST", user, read: Row.init)
@@ -67,6 +74,7 @@ package enum IdentitiesTable {
         try db.perform("DELETE FROM identities WHERE issuer = ? AND subject = ?", identity)
     }
 
-    private static let select =
-        "SELECT issuer, subject, user_id, created_at, moved_by, arrived_by, restored_at FROM identities"
+    private static let select = """
+        SELECT issuer, subject, user_id, identities.created_at, moved_by, arrived_by, restored_at FROM identities
+        """
 }

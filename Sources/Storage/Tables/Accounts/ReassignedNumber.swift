@@ -3,7 +3,8 @@ package import StorageModel
 
 /// A phone number that a mobile network has given to somebody else.
 package enum ReassignedNumber {
-    /// Ends the verification of the number for everybody else, with an audit event for each user.
+    /// Ends the verification of the number for everybody else, with an audit event for each user. For writes with the
+    /// lock ``WriteLock/phoneNumber(_:)``: of two users who prove the number at once, the second finds the first.
     /// - Parameters:
     ///   - number: `+` and digits.
     ///   - user: Has it now; nil if no user has it.
@@ -13,18 +14,17 @@ package enum ReassignedNumber {
         of number: String, nowOf user: UserID?, _ identity: Identity?, at time: Timestamp, requestID: String?,
         in db: SQLSession
     ) throws -> [UserID] {
-        let holders = try db.all(holders, number) { $0.user(0) }.filter { $0 != user }
-        for holder in holders {
-            try db.perform(
-                "UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL WHERE id = ?",
-                holder)
-            try AuditTable.insert(
-                AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
-        }
+        // Registrations first: one that completes meanwhile is a user afterwards.
         let waiting = try db.all(waiting, number) { row in (try row.hash(0), try row.identity(from: 1)) }
         for (handle, waitingIdentity) in waiting where waitingIdentity != identity {
             try db.perform(
                 "UPDATE pending_registrations SET phone_number_verified = NULL WHERE handle_hash = ?", handle)
+        }
+        // No user has the number 0.
+        let holders = try db.all(endVerification, number, user ?? UserID(0)) { $0.user(0) }
+        for holder in holders {
+            try AuditTable.insert(
+                AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
         }
         return holders
     }
@@ -34,9 +34,17 @@ package enum ReassignedNumber {
         "replace(\($0), \($1), '')"
     }
 
+    /// Selects those of users' rows that have a verified number, without its separators.
+    package static func isVerified(_ number: String = "= ?") -> String {
+        "\(withoutSeparators) \(number) AND phone_number_verified_at IS NOT NULL"
+    }
+
     // Each sign-in by number runs both.
-    static let holders = SQL.numbered(
-        "SELECT id FROM users WHERE \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL")
+    static let endVerification = SQL.numbered(
+        """
+        UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL \
+        WHERE \(isVerified()) AND id <> ? RETURNING id
+        """)
 
     static let waiting = SQL.numbered(
         """

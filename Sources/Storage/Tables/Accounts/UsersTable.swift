@@ -7,9 +7,9 @@ package enum UsersTable {
         ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns
     package static let columns = list(columnNames)
     /// How many ``columns`` there are.
-    static let columnCount = CInt(columnNames.count)
+    package static let columnCount = CInt(columnNames.count)
     /// The columns that a sign-in needs besides ``columns``.
-    static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
+    package static let signInColumns = list(["sessions_ended"] + AttributeOrigins.columns)
 
     private static func list(_ columns: [String]) -> String {
         columns.map { "users.\($0)" }.joined(separator: ", ")
@@ -33,7 +33,7 @@ package enum UsersTable {
     }
 
     /// The holder of an identity.
-    enum Holder {
+    package enum Holder {
         /// The identity signs this user in. With the number of times that sessions of the user were ended.
         case user(TrackedUser, endings: Int64)
         /// The account of this user was moved away from the identity.
@@ -46,11 +46,21 @@ package enum UsersTable {
         try db.first(holderOfIdentity, identity) { try holder(in: $0) } ?? .unknown
     }
 
+    /// The same for a write that gives the user a session: the user and the identity stay as they are until it commits.
+    ///
+    /// For writes with the lock ``WriteLock/holder(issuer:subject:)``. While this query waited, the identity could get
+    /// another user, by a merge, and would be left out.
+    static func lockedHolder(of identity: Identity, in db: SQLSession) throws -> Holder {
+        // The user first, as everywhere.
+        try db.first(db.locking(holderOfIdentity, "users, identities"), identity) { try holder(in: $0) } ?? .unknown
+    }
+
     /// Reads the ``columns``, `moved_by` and the ``signInColumns``.
-    static func holder(in row: borrowing CachedStatement) throws -> Holder {
-        guard row.isNull(columnCount) else { return .formerUser(row.user(0)) }
+    package static func holder(in row: borrowing CachedStatement, from first: CInt = 0) throws -> Holder {
+        let next = first + columnCount
+        guard row.isNull(next) else { return .formerUser(row.user(first)) }
         return .user(
-            TrackedUser(try user(in: row), row.origins(from: columnCount + 2)), endings: row.number(columnCount + 1))
+            TrackedUser(try user(in: row, from: first), row.origins(from: next + 2)), endings: row.number(next + 1))
     }
 
     /// The user whom an identity signs in; nil also for an identity that the account was moved away from.
@@ -85,21 +95,21 @@ package enum UsersTable {
 
     /// Gives a user what the provider tells at a sign-in, and stores what changed.
     /// - Parameter wasMoved: Whether the sign-in moved the account to its identity.
-    /// - Returns: The user as stored now, and whether the user or the origins of the profile changed.
-    static func update(
-        _ user: TrackedUser, by signIn: SignInRecord, wasMoved: Bool = false, in db: SQLSession
-    ) throws -> (user: User, isChanged: Bool) {
-        guard let asserted = signIn.profile else { return (user.user, false) }
-        var updated = user
-        try updated.update(
+    /// - Returns: Whether the user or the origins of the profile changed.
+    package static func update(
+        _ user: inout TrackedUser, by signIn: SignInRecord, wasMoved: Bool = false, in db: SQLSession
+    ) throws -> Bool {
+        guard let asserted = signIn.profile else { return false }
+        let stored = user
+        try user.update(
             with: asserted, signIn.verified, claims: signIn.claims, from: signIn.identity.issuer,
             at: signIn.session.createdAt
         ) {
             // A profile stops following a provider that does not sign its user in any more.
-            guard !wasMoved, let issuer = user.origins.issuer else { return true }
-            return try !IdentitiesTable.holds(issuer, user: user.user.id, in: db)
+            guard !wasMoved, let issuer = stored.origins.issuer else { return true }
+            return try !IdentitiesTable.holds(issuer, user: stored.user.id, in: db)
         }
-        return (updated.user, try replace(user, by: updated, in: db))
+        return try replace(stored, by: user, in: db)
     }
 
     /// Stores a user, if there is a difference. Returns whether there was.
@@ -111,9 +121,9 @@ package enum UsersTable {
         return true
     }
 
-    /// The user with the origins of the profile.
+    /// The user with the origins of the profile, for a write that changes it.
     package static func trackedUser(_ id: UserID, in db: SQLSession) throws -> TrackedUser? {
-        try db.first("SELECT \(columns), \(signInColumns) FROM users WHERE id = ?", id) { row in
+        try db.first(db.locking("SELECT \(columns), \(signInColumns) FROM users WHERE id = ?"), id) { row in
             TrackedUser(try user(in: row), row.origins(from: columnCount + 1))
         }
     }
@@ -165,7 +175,7 @@ extension SQLStore {
     package func editProfile(
         of user: UserID, in session: String, _ change: ProfileChange, recording event: AuditEvent
     ) async throws(StorageError) -> User? {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             guard try SessionsTable.holds(session, of: user, in: db),
                 let found = try UsersTable.trackedUser(user, in: db)
             else { return nil }
@@ -179,7 +189,7 @@ extension SQLStore {
     package func deleteUser(
         _ user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> Bool {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             if let session, try !SessionsTable.holds(session, of: user, in: db) { return false }
             guard try UsersTable.delete(user, in: db) else { return false }
             if let event { try AuditTable.insert(event, in: db) }

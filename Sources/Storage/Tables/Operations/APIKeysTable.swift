@@ -60,7 +60,7 @@ extension SQLStore {
     package func addAPIKey(
         _ key: StoredAPIKey, limit: Int, recording event: AuditEvent
     ) async throws(StorageError) -> APIKeyAddition {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.rule("api keys")]) { db in
             guard try !db.exists("SELECT 1 FROM api_keys WHERE name = ? AND revoked_at IS NULL", key.name) else {
                 return .nameTaken
             }

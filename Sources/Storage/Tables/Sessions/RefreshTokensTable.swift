@@ -65,7 +65,8 @@ extension SQLStore {
         try await writes.submit { db in
             let presented = rotation.presented
             let old = try db.first(
-                "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?", presented.token
+                db.locking("SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?"),
+                presented.token
             ) { row in
                 (serial: row.number(0), token: try row.hash(1), expiresAt: row.time(2), rotations: row.number(3))
             }

@@ -22,24 +22,39 @@ extension SessionsTable {
     private static func endAll<each Value: SQLValue>(
         of user: UserID, _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> Int {
-        try RecentSignInsTable.keep(condition, repeat each values, in: db)
-        let count = try db.run("DELETE FROM sessions WHERE \(condition)", repeat each values)
+        // Before the deletion, because it waits for sign-ins of the user: the deletion sees their sessions.
         try countEnding(of: user, in: db)
-        return count
+        try RecentSignInsTable.keep(condition, repeat each values, in: db)
+        return try db.run("DELETE FROM sessions WHERE \(condition)", repeat each values)
     }
 
     /// Ends the sessions that meet a condition; how many, by user.
+    /// - Parameter condition: Has question marks without numbers.
     package static func end<each Value: SQLValue>(
         _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> [UserID: Int] {
-        try RecentSignInsTable.keep(condition, repeat each values, in: db)
-        let users = try db.all("DELETE FROM sessions WHERE \(condition) RETURNING user_id", repeat each values) {
-            $0.user(0)
+        let holders: SQL =
+            "SELECT id FROM users WHERE id IN (SELECT user_id FROM sessions WHERE \(condition)) ORDER BY id"
+        var counts: [UserID: Int] = [:]
+        while true {
+            let users = try db.all(db.locking(holders), repeat each values) { $0.user(0) }
+            // A further user may get such a session meanwhile. It stays until its user is locked, so that no copy of
+            // it is missed.
+            guard !users.isEmpty else { return counts }
+            for user in users {
+                let count = try endAll(of: user, "\(condition) AND user_id = ?", repeat each values, user, in: db)
+                if count > 0 { counts[user, default: 0] += count }
+            }
         }
-        let counts: [UserID: Int] = users.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        // In one order, so that two calls that end sessions of the same users do not deadlock.
-        for user in counts.keys.sorted(by: { $0.number < $1.number }) { try countEnding(of: user, in: db) }
-        return counts
+    }
+
+    /// Ends a session of a user who is locked; false if there is none.
+    fileprivate static func end(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
+        let condition = "user_id = ? AND id = ?"
+        try RecentSignInsTable.keep(condition, user, id, in: db)
+        guard try db.run("DELETE FROM sessions WHERE \(condition)", user, id) > 0 else { return false }
+        try countEnding(of: user, in: db)
+        return true
     }
 
     /// Whether a session of the user exists: it was not revoked.
@@ -58,10 +73,9 @@ extension SQLStore {
     package func revokeSession(
         id: String, of user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> SessionRevocation {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             if let session, try !SessionsTable.holds(session, of: user, in: db) { return .askingSessionEnded }
-            let ended = try SessionsTable.end("user_id = ? AND id = ?", user, id, in: db)
-            guard !ended.isEmpty else { return .unknownSession }
+            guard try SessionsTable.end(id, of: user, in: db) else { return .unknownSession }
             if let event { try AuditTable.insert(event, in: db) }
             return .revoked
         }
@@ -70,7 +84,7 @@ extension SQLStore {
     package func revokeSessions(
         of user: UserID, except id: String?, recording event: AuditEvent
     ) async throws(StorageError) -> Int? {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             if let id, try !SessionsTable.holds(id, of: user, in: db) { return nil }
             let count = try SessionsTable.endAll(of: user, except: id, in: db)
             if count > 0 { try AuditTable.insert(event, in: db) }

@@ -17,6 +17,14 @@ package enum SessionsTable {
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
             session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
             retry?.key, retry?.session.endings, retry?.endsAt)
+        try recordInsertion(of: session, for: user, by: identity, isNewUser: isNewUser, requestID: requestID, in: db)
+    }
+
+    /// Stores what belongs to a session that was inserted: its ID token and its audit event.
+    package static func recordInsertion(
+        of session: NewSession, for user: UserID, by identity: Identity?, isNewUser: Bool, requestID: String?,
+        in db: SQLSession
+    ) throws {
         if let idToken = session.idToken {
             try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
         }
@@ -99,7 +107,7 @@ extension SQLStore {
     package func addSession(
         _ session: NewSession, besides earlier: GivenSession
     ) async throws(StorageError) -> SessionAddition {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(earlier.user)]) { db in
             guard let user = try UsersTable.user(earlier.user, in: db) else { return .unknownUser }
             let isLive = try db.exists(
                 """
@@ -142,7 +150,8 @@ extension SQLStore {
     /// Keeps the later of the stored and the given times. Runs in steps of a few milliseconds, so that sign-ins run
     /// between them.
     package func recordLastSeen(_ sessions: [SessionLastSeen]) async throws(StorageError) {
-        var rest = sessions[...]
+        // In one order, so that two instances do not wait for each other's rows.
+        var rest = sessions.sorted { ($0.userID.number, $0.sessionID) < ($1.userID.number, $1.sessionID) }[...]
         while !rest.isEmpty {
             let step = rest.prefix(128)
             rest = rest.dropFirst(128)

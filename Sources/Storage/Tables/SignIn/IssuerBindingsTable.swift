@@ -20,6 +20,9 @@ package enum IssuerBindingsTable {
         ) STRICT, WITHOUT ROWID;
         """
 
+    /// The rows of both tables are changed together, and counted.
+    fileprivate static let locks = [WriteLock.rule("issuer bindings")]
+
     fileprivate static func known(of network: String, _ issuer: String, in db: SQLSession) throws -> KnownIssuer {
         let networkIssuer = try db.first("SELECT issuer FROM network_issuers WHERE network = ?", network) {
             try $0.text(0)
@@ -69,7 +72,7 @@ extension SQLStore {
     package func bindIssuer(
         _ binding: IssuerBinding, to network: String, limit: Int, at now: Timestamp
     ) async throws(StorageError) -> KnownIssuer {
-        try await writes.submit { db in
+        try await writes.submit(locking: IssuerBindingsTable.locks) { db in
             let change = try IssuerBindingsTable.known(of: network, binding.issuer, in: db).change(by: binding)
             if change.forgetsOtherNetworks {
                 try db.perform(
@@ -97,7 +100,7 @@ extension SQLStore {
     }
 
     package func removeFirstUse(of issuer: String) async throws(StorageError) {
-        try await writes.submit { db in
+        try await writes.submit(locking: IssuerBindingsTable.locks) { db in
             let trust = IssuerBinding.Trust.firstUse.rawValue
             guard try db.run("DELETE FROM issuer_bindings WHERE issuer = ? AND trust = ?", issuer, trust) > 0 else {
                 return

@@ -15,7 +15,10 @@ package enum PromptsTable {
         CREATE INDEX prompts_by_end ON prompts (whole_at)
         """
 
-    /// Counts one use of each allowance, unless one of them is used up.
+    /// What a write locks that counts uses: their rows may not exist yet.
+    package static let locks = [WriteLock.rule("prompts")]
+
+    /// Counts one use of each allowance, unless one of them is used up. For writes with the ``locks``.
     /// - Returns: The place of the allowance that is used up, and the seconds to wait; then nothing is counted. Nil if
     ///   all fit.
     package static func count(
@@ -23,7 +26,8 @@ package enum PromptsTable {
     ) throws -> (place: Int, secondsToWait: Int64)? {
         var admitted: [(key: TokenHash, wholeAt: Int64)] = []
         for (place, use) in uses.enumerated() {
-            switch try verdict(of: use, at: now, in: db) {
+            // A use may be taken back meanwhile.
+            switch try verdict(of: use, at: now, db.locking(wholeAt), in: db) {
             // Refused by one of them, it counts for none.
             case .refused(let seconds, let corrected):
                 if let corrected { try put(corrected, use.key, in: db) }
@@ -43,11 +47,12 @@ package enum PromptsTable {
     }
 
     fileprivate static func verdict(
-        of use: AllowanceUse, at now: Timestamp, in db: SQLSession
+        of use: AllowanceUse, at now: Timestamp, _ query: SQL = wholeAt, in db: SQLSession
     ) throws -> SharedAllowance.Verdict {
-        use.allowance.verdict(
-            after: try db.first("SELECT whole_at FROM prompts WHERE user_hash = ?", use.key) { $0.number(0) }, at: now)
+        use.allowance.verdict(after: try db.first(query, use.key) { $0.number(0) }, at: now)
     }
+
+    private static let wholeAt: SQL = "SELECT whole_at FROM prompts WHERE user_hash = ?"
 
     private static func put(_ wholeAt: Int64, _ key: TokenHash, in db: SQLSession) throws {
         try db.perform(
@@ -62,7 +67,9 @@ extension SQLStore {
     package func count(
         _ uses: [AllowanceUse], at now: Timestamp
     ) async throws(StorageError) -> Int64? {
-        try await writes.submit { db in try PromptsTable.count(uses, at: now, in: db)?.secondsToWait }
+        try await writes.submit(locking: PromptsTable.locks) { db in
+            try PromptsTable.count(uses, at: now, in: db)?.secondsToWait
+        }
     }
 
     package func wait(

@@ -42,7 +42,7 @@ package enum ProviderTokensTable {
     ) throws {
         let binding = TokenBinding(user: user, identity: identity, provider: tokens.provider, clientID: tokens.clientID)
         let earlier = try db.first(
-            selectByIdentity, identity, binding.provider, binding.clientID, read: ProviderTokenRecord.init)
+            db.locking(selectByIdentity), identity, binding.provider, binding.clientID, read: ProviderTokenRecord.init)
         guard earlier == nil || replacing else { return }
         // The earlier tokens can be opened for their own user only.
         let sealed = try tokens.seal(binding, earlier?.binding == binding ? earlier : nil)

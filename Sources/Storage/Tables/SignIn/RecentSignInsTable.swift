@@ -6,29 +6,11 @@ package import StorageModel
 /// In a shared store, each sign-in has a row here, by which the other processes find it. Otherwise the process has them
 /// in memory, and only a restart reads them from the store: then the session's row has the record in its columns
 /// `retry_key`, `retry_endings` and `retry_ends_at`, at a fraction of the cost, and goes here when the session ends.
-enum RecentSignInsTable {
+package enum RecentSignInsTable {
     /// Stores a sign-in's result in its transaction. False, and nothing is stored, if one of the user's sessions was
     /// ended since the same sign-in first completed.
     static func put(_ signIn: RecentSignIn, in db: SQLSession) throws -> Bool {
         try db.run(put, signIn) > 0
-    }
-
-    /// The same for a new user, of whom no session can have been ended.
-    static func putFirst(_ signIn: RecentSignIn, in db: SQLSession) throws { try db.perform(put, signIn) }
-
-    /// Looks the holder of an identity up and stores the record of a sign-in, in one statement. The session is nil in
-    /// the case of ``put(_:in:)``, if one of the user's sessions was ended since the sign-in first began, and if
-    /// there is no user. PostgreSQL only.
-    static func putIfKnown(
-        _ record: IdempotencyRecord, _ identity: Identity, session: String, in db: SQLSession
-    ) throws -> (UsersTable.Holder, GivenSession?) {
-        let found = try db.first(putIfKnown, identity, record.key, session, record.endsAt, record.endings) { row in
-            let given = row.optionalNumber(UsersTable.columnCount + 4).map {
-                GivenSession(id: session, user: row.user(0), endings: $0)
-            }
-            return (try UsersTable.holder(in: row), given)
-        }
-        return found ?? (.unknown, nil)
     }
 
     /// Keeps the records of sessions that are about to be removed, so that a restart does not forget that a sign-in was
@@ -51,23 +33,11 @@ enum RecentSignInsTable {
     // The row may exist: two instances may have done the same sign-in at the same moment, where a provider takes a code
     // twice; or this one did, and could not tell whether the row was stored.
     private static let put = SQL.numbered("\(insert) VALUES (?, ?, ?, ?, ?) \(replace)")
-    // recent_sign_ins must not be searched: in a serializable transaction a search collides with the insertions of
-    // other transactions on the same page.
-    private static let putIfKnown = SQL.numbered(
-        """
-        WITH known AS (SELECT \(UsersTable.columns), identities.moved_by, \(UsersTable.signInColumns) \
-        FROM identities JOIN users ON users.id = identities.user_id \
-        WHERE identities.issuer = ?1 AND identities.subject = ?2), \
-        given AS (\(insert) SELECT ?3, id, ?4, sessions_ended, ?5 FROM known \
-        WHERE moved_by IS NULL AND sessions_ended = COALESCE(?6, sessions_ended) \(replace) RETURNING sessions_ended) \
-        SELECT \(UsersTable.columns), users.moved_by, \(UsersTable.signInColumns), given.sessions_ended \
-        FROM known AS users LEFT JOIN given ON 1 = 1
-        """)
     fileprivate static let select =
         "SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins"
-    private static let insert =
+    package static let insert =
         "INSERT INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at)"
-    private static let replace = """
+    package static let replace = """
         ON CONFLICT (fingerprint) DO UPDATE SET user_id = excluded.user_id, session_id = excluded.session_id, \
         sessions_ended = excluded.sessions_ended, expires_at = excluded.expires_at \
         WHERE recent_sign_ins.user_id <> excluded.user_id OR recent_sign_ins.sessions_ended = excluded.sessions_ended

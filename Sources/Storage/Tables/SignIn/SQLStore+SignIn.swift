@@ -3,7 +3,10 @@ package import StorageModel
 
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
-        try await writes.submit(allowing: signIn.commitDelay) { [isShared] db in
+        let batched = signIn.isOrdinary ? BatchedSignIn(signIn) : nil
+        return try await writes.submit(locking: signIn.locks, allowing: signIn.commitDelay, sharing: batched) {
+            [isShared] db in
+            if let result = batched?.result { return result }
             if let use = signIn.tokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
             guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
                 if let use = signIn.tokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
@@ -27,68 +30,31 @@ extension SQLStore {
         try SessionsTable.insert(
             signIn.session, for: user.user.id, by: signIn.identity, signIn.providerSession, retry,
             isNewUser: user.isNew, requestID: signIn.requestID, in: db)
-        if let tokens = signIn.tokens {
-            try ProviderTokensTable.put(
-                tokens, of: signIn.identity, user.user.id, at: signIn.session.createdAt, in: db)
-        }
+        try storeTokens(of: signIn, for: user.user.id, in: db)
     }
 
-    /// The user of an identity that signs in, for a feature that signs users in in a transaction of its own, and adds
-    /// the session with ``addSession(of:for:_:in:)``: as ``user(for:_:in:)``.
-    package static func user(
-        for signIn: SignInRecord, in db: SQLSession
-    ) throws -> (SignedInUser, endings: Int64)? {
-        try user(for: signIn, try UsersTable.holder(of: signIn.identity, in: db), in: db)
-    }
-
-    /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of
-    /// its own. Nil if the sign-in is refused.
-    private static func signedIn(
-        by signIn: SignInRecord, isShared: Bool, in db: SQLSession
-    ) throws -> (SignedInUser, RecentSignIn?)? {
-        let record = signIn.idempotency
-        let holder: UsersTable.Holder
-        var stored: GivenSession?
-        if let record, db.isPostgres {
-            // One statement, because each one whose result is needed costs a round trip.
-            (holder, stored) = try RecentSignInsTable.putIfKnown(
-                record, signIn.identity, session: signIn.session.id, in: db)
-            if case .user = holder, stored == nil { return nil }
-        } else {
-            holder = try UsersTable.holder(of: signIn.identity, in: db)
-        }
-        guard let (user, endings) = try user(for: signIn, holder, in: db) else { return nil }
-        guard let record else { return (user, nil) }
-        if let known = record.endings, known != endings { return nil }
-        var signedIn = user
-        let given = GivenSession(id: signIn.session.id, user: user.user.id, endings: endings)
-        signedIn.given = given
-        let recent = RecentSignIn(key: record.key, session: given, endsAt: record.endsAt)
-        guard isShared else { return (signedIn, recent) }
-        if user.isNew {
-            try RecentSignInsTable.putFirst(recent, in: db)
-        } else if stored == nil {
-            guard try RecentSignInsTable.put(recent, in: db) else { return nil }
-        }
-        return (signedIn, nil)
+    package static func storeTokens(of signIn: SignInRecord, for user: UserID, in db: SQLSession) throws {
+        guard let tokens = signIn.tokens else { return }
+        try ProviderTokensTable.put(tokens, of: signIn.identity, user, at: signIn.session.createdAt, in: db)
     }
 
     /// The user of an identity that signs in, whom the sign-in may create or move; nil if it is refused. With the
-    /// number of times that sessions of the user were ended.
-    /// - Parameter holder: The holder of the identity.
-    static func user(
-        for signIn: SignInRecord, _ holder: UsersTable.Holder, in db: SQLSession
+    /// number of times that sessions of the user were ended. The session is to be added in the same transaction, with
+    /// ``addSession(of:for:_:in:)``.
+    package static func user(
+        for signIn: SignInRecord, in db: SQLSession
     ) throws -> (SignedInUser, endings: Int64)? {
-        if case .user(let found, let endings) = holder {
-            let (user, isChanged) = try UsersTable.update(found, by: signIn, in: db)
-            return (SignedInUser(user: user, isNew: false, isChanged: isChanged), endings)
+        let holder = try UsersTable.lockedHolder(of: signIn.identity, in: db)
+        if case .user(var found, let endings) = holder {
+            let isChanged = try UsersTable.update(&found, by: signIn, in: db)
+            return (SignedInUser(user: found.user, isNew: false, isChanged: isChanged), endings)
         }
         if let moved = try AccountMove.move(for: signIn, in: db),
-            case .user(let found, let endings) = try UsersTable.holder(of: signIn.identity, in: db),
+            case .user(var found, let endings) = try UsersTable.lockedHolder(of: signIn.identity, in: db),
             found.user.id == moved
         {
-            let (user, isChanged) = try UsersTable.update(found, by: signIn, wasMoved: true, in: db)
-            return (SignedInUser(user: user, isNew: false, wasMoved: true, isChanged: isChanged), endings)
+            let isChanged = try UsersTable.update(&found, by: signIn, wasMoved: true, in: db)
+            return (SignedInUser(user: found.user, isNew: false, wasMoved: true, isChanged: isChanged), endings)
         }
         if case .formerUser(let owner) = holder {
             try AuditTable.insert(refusal(of: signIn, owner), in: db)
@@ -102,6 +68,22 @@ extension SQLStore {
         return (SignedInUser(user: user, isNew: true), 0)
     }
 
+    /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of
+    /// its own. Nil if the sign-in is refused.
+    private static func signedIn(
+        by signIn: SignInRecord, isShared: Bool, in db: SQLSession
+    ) throws -> (SignedInUser, RecentSignIn?)? {
+        guard let (user, endings) = try user(for: signIn, in: db) else { return nil }
+        guard let record = signIn.idempotency else { return (user, nil) }
+        if let known = record.endings, known != endings { return nil }
+        var signedIn = user
+        let given = GivenSession(id: signIn.session.id, user: user.user.id, endings: endings)
+        signedIn.given = given
+        let recent = RecentSignIn(key: record.key, session: given, endsAt: record.endsAt)
+        guard isShared else { return (signedIn, recent) }
+        return try RecentSignInsTable.put(recent, in: db) ? (signedIn, nil) : nil
+    }
+
     private static func refusal(of signIn: SignInRecord, _ owner: UserID) -> AuditEvent {
         AuditEvent(
             at: signIn.session.createdAt, .movedIdentityRefused, user: owner, by: .user, requestID: signIn.requestID,
@@ -110,4 +92,17 @@ extension SQLStore {
                 json.add("identity", signIn.identity.fingerprint)
             })
     }
+}
+
+extension SignInRecord {
+    /// What a write with ``SQLStore/user(for:in:)`` locks.
+    package var locks: [WriteLock] {
+        var locks = [WriteLock.holder(of: identity)]
+        locks += portedFrom.map { .holder(of: $0.identity) }
+        if let provenPhoneNumber { locks.append(.phoneNumber(provenPhoneNumber)) }
+        return locks
+    }
+
+    /// Whether it changes no other user and uses nothing up, so that it can share its statements with others.
+    fileprivate var isOrdinary: Bool { portedFrom.isEmpty && provenPhoneNumber == nil && tokenUse == nil }
 }
