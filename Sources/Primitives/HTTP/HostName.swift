@@ -56,7 +56,8 @@ package enum HostName {
         return label.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
     }
 
-    /// Whether bytes are 1 to 63 letters, digits and inner hyphens (RFC 5890 section 2.3.1), or others that are allowed.
+    /// Whether bytes are 1 to 63 letters, digits and inner hyphens (RFC 5890 section 2.3.1), or others that are
+    /// allowed.
     package static func isLabel(_ bytes: Substring.UTF8View, or isAllowed: (UInt8) -> Bool = { _ in false }) -> Bool {
         (1...63).contains(bytes.count) && bytes.allSatisfy { isLabelByte($0) || isAllowed($0) }
             && bytes.first != UInt8(ascii: "-") && bytes.last != UInt8(ascii: "-")
