@@ -5,24 +5,20 @@ import StorageModel
 /// Sign-ins of one transaction that share one statement.
 enum SignInBatch {
     /// Runs the sign-ins that it can decide by what the statement finds, and leaves the others to their works: the
-    /// repetition of another one of them, one that was overtaken by another transaction, and one to refuse that must
-    /// be recorded or that a record refuses.
+    /// repetition of another one of them, one that another one has overtaken, and one to refuse that must be recorded
+    /// or that a record refuses.
     static func run(_ signIns: [BatchedSignIn], on connection: PostgresConnection) throws {
         let db = SQLSession.postgres(connection)
-        var (identities, keys): (Set<Identity>, Set<[UInt8]>) = ([], [])
+        var keys: Set<[UInt8]> = []
         var batch = signIns.filter { signIn in
             // The transaction may run again.
             signIn.result = nil
-            let (record, key) = (signIn.record, signIn.record.idempotency?.key)
-            guard !identities.contains(record.identity), key.map(keys.contains) != true else { return false }
-            identities.insert(record.identity)
-            if let key { keys.insert(key) }
-            return true
+            return signIn.record.idempotency.map { keys.insert($0.key).inserted } ?? true
         }
         // In one order, so that transactions that store the same identities do not wait for each other.
         batch.sort { $0.record.identity.isBefore($1.record.identity) }
         guard !batch.isEmpty else { return }
-        // Of users with several identities.
+        // Of users who sign in several times.
         var current: [UserID: TrackedUser] = [:]
         for (place, holder) in try holders(of: batch.map(\.record), in: db) {
             let signIn = batch[place]
@@ -62,7 +58,7 @@ enum SignInBatch {
     private enum Holder {
         case user(TrackedUser, endings: Int64)
         case newcomer(TrackedUser)
-        /// A new user without an identity, because another transaction has just stored it.
+        /// A new user without an identity, because another transaction or sign-in has just stored it.
         case overtaken(UserID)
         /// There is none, and the identity must register.
         case unknown
@@ -71,7 +67,7 @@ enum SignInBatch {
     }
 
     /// Looks the holders of identities up and locks them, or makes users, and stores sessions and retries' records.
-    /// - Parameter records: Of different identities, and with different keys of retries.
+    /// - Parameter records: With different keys of retries.
     private static func holders(
         of records: [SignInRecord], in db: SQLSession
     ) throws -> [(place: Int, holder: Holder)] {
@@ -115,7 +111,7 @@ enum SignInBatch {
     // Users are locked in the order of their numbers, as everywhere, and before others are made. An identity that got
     // another user meanwhile is not in `known`.
     //
-    // If another transaction stores an identity first, it gets no session here: nothing fails.
+    // If another transaction or row stores an identity first, it gets no session here: nothing fails.
     private static let statement: SQL = {
         let profile = ["public_id"] + UserAttribute.columns + ProviderAssertions.columns + AttributeOrigins.columns
         let session = [

@@ -78,16 +78,18 @@ struct PostgresPipelineTests {
         #expect(first.roundTrips == 4)
         let users = try first.value.map { try #require(try $0.get()?.user.id) }
         #expect(Set(users).count == 8)
-        let again = try known.map { record in
+        // Two of them on two devices.
+        let again = try (known + known.prefix(2)).map { record in
             try Records.signIn(record.identity, profile: [.name: "Pat"], idempotency: Records.idempotency())
         }
         let newcomers = try (0..<8).map { _ in try Records.signIn() }
         let second = try await counted { try await together(again + newcomers, in: store) }
         #expect(second.roundTrips == 4)
         let results = try second.value.map { try #require(try $0.get()) }
-        #expect(results.prefix(8).map(\.user.id) == users)
-        #expect(results.map(\.isNew) == Array(repeating: false, count: 8) + Array(repeating: true, count: 8))
-        #expect(results.map(\.isChanged) == Array(repeating: true, count: 8) + Array(repeating: false, count: 8))
+        #expect(results.prefix(10).map(\.user.id) == users + users.prefix(2))
+        #expect(results.map(\.isNew) == Array(repeating: false, count: 10) + Array(repeating: true, count: 8))
+        #expect(results[2..<8].allSatisfy { $0.isChanged })
+        #expect(results.count { $0.isChanged } == 8)
         for (record, result) in zip(again + newcomers, results) {
             let found = try #require(try await store.session(record.session.tokenHash, at: Records.now))
             #expect(found.user == result.user)
