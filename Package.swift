@@ -264,8 +264,8 @@ let package = Package(
         .target(
             name: "PostgreSQL",
             dependencies: [
-                "CLatchkeyPostgres", "LatchkeyConfiguration", "LatchkeyService", "Primitives", "Storage",
-                "StorageModel",
+                "CLatchkeyPostgres", "EventLoops", "LatchkeyConfiguration", "LatchkeyService", "Primitives",
+                "Storage", "StorageModel",
             ]),
         // Logout at providers, and by their logout tokens.
         .target(name: "ProviderLogout", dependencies: withRoutesAndTables),

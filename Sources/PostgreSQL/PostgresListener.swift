@@ -1,4 +1,5 @@
 import Dispatch
+import EventLoops
 import Glibc
 import Storage
 import StorageModel
@@ -9,10 +10,11 @@ import Synchronization
 /// The server notifies of a change when it is committed, and only those who listen at that moment. So whenever
 /// listening begins, also after a loss of the connection, anything may have changed.
 ///
-/// `@unchecked`: `isOver` is behind its own lock, only `queue` uses the connection, and the rest never changes.
+/// `@unchecked`: `isOver` is behind its own lock, only the worker uses the connection, and the rest never changes.
 final class PostgresListener: @unchecked Sendable {
     private let configuration: PostgresConfiguration
-    private let queue = DispatchQueue(label: "latchkey.postgres.listener")
+    /// Entered while the worker listens.
+    private let listening = DispatchGroup()
     /// The ends of a pipe; a byte written to it ends the listening.
     private let wakePipe: (reading: CInt, writing: CInt)?
     private let isOver = Mutex(false)
@@ -30,9 +32,13 @@ final class PostgresListener: @unchecked Sendable {
         close(wakePipe.writing)
     }
 
-    /// Begins to listen; calls back on its own queue until it is stopped.
+    /// Begins to listen; calls back on its own worker until it is stopped.
     func start(_ onChange: @escaping @Sendable (StoreChange) -> Void) {
-        queue.async { self.listen(onChange) }
+        listening.enter()
+        Worker.start("pg-listener") {
+            self.listen(onChange)
+            self.listening.leave()
+        }
     }
 
     /// Blocks until the last callback has returned.
@@ -42,7 +48,7 @@ final class PostgresListener: @unchecked Sendable {
             var byte: UInt8 = 0
             _ = write(wakePipe.writing, &byte, 1)
         }
-        queue.sync {}
+        listening.wait()
     }
 
     private func listen(_ onChange: @Sendable (StoreChange) -> Void) {

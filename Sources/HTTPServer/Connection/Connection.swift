@@ -98,7 +98,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         run(machine.tick(at: now))
     }
 
-    /// Takes no further request: closes now if idle, else after the current response.
+    /// Takes at most one more request, which has arrived: closes now if idle, else after the current response.
     func drain() {
         machine.unreceived = .detach
         guard machine.isOpen else { return close() }
@@ -125,6 +125,11 @@ final class Connection: LoopMember, @unchecked Sendable {
         } else if lost === slot {
             service.limited(.evicted)
             machine.unreceived = .discarded
+            // A response that only waits for the end of the turn is the last one.
+            if machine.output.isDue {
+                machine.dropUnused()
+                flush()
+            }
             guard machine.mayRespond else { return close() }
             takeLastRequest()
             if machine.isReading { close() }
@@ -199,15 +204,27 @@ final class Connection: LoopMember, @unchecked Sendable {
         while machine.isOpen {
             if machine.isSent {
                 // Other connections of the loop run first. They may change this one, so no action waits for them.
-                if served == Connection.requestsPerTurn { return loop.execute { self.run() } }
+                if served == Connection.requestsPerTurn {
+                    account()
+                    return loop.execute { self.run() }
+                }
                 served += 1
                 action = machine.nextAction(at: .now())
             }
             switch action {
+            case .wait where machine.hasInterimResponse:
+                flush()
+                continue
             case .wait:
-                if machine.hasInterimResponse { flush() }
-                guard socket.mayRead, machine.wantsInput else { return machine.isDone ? close() : account() }
-                action = read()
+                if socket.mayRead, machine.wantsInput {
+                    action = read()
+                } else if machine.isDone {
+                    // After a close, a request would have the system discard what the peer has not received.
+                    let keeps = machine.unreceived != .discarded && SystemCalls.unsentBytes(socket.descriptor) > 0
+                    action = keeps ? machine.endWriting(at: .now()) : .close
+                } else {
+                    return account()
+                }
                 continue
             case .close: close()
             case .endWriting: socket.endWriting()
@@ -337,6 +354,8 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     /// Counts what is kept of requests, and for the peer. Mostly it is nothing.
     private func account() {
+        // A closed connection would hold it for ever.
+        assert(socket.descriptor >= 0)
         let input = machine.heldBytes
         heldInput.hold(input > Connection.leastHeldInput ? input : 0, of: service.input, with: slot)
         heldOutput.hold(

@@ -74,6 +74,7 @@ extension ConnectionMachine {
             deadline = now.advanced(by: periods.body)
             if framing.expectsContinue, rest.isEmpty, !inputHasEnded {
                 // RFC 9110 section 10.1.1.
+                assert(output.isEmpty)
                 output.bytes += ResponseSerializer.continueLine
             }
         }

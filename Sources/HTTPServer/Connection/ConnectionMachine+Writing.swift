@@ -38,8 +38,8 @@ extension ConnectionMachine {
 
     package var isStreaming: Bool { if case .streaming = phase { true } else { false } }
 
-    /// Whether the output is a 100 Continue that the socket has not got.
-    var hasInterimResponse: Bool { wantsInput && !output.isEmpty && !output.isFull }
+    /// Whether the output is a 100 Continue that was not given to the socket yet.
+    var hasInterimResponse: Bool { wantsInput && output.isDue }
 
     // MARK: Responses
 

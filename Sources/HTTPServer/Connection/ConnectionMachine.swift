@@ -100,18 +100,15 @@ package struct ConnectionMachine {
         limits: ServerLimits, timeouts: ServerTimeouts, restriction: Restriction? = nil, at now: MonotonicTime
     ) {
         self.restriction = restriction
-        if restriction?.probePaths.isEmpty ?? true {
-            self.limits = MessageLimits(limits)
-            periods = Periods(timeouts)
-        } else {
-            var (limits, timeouts) = (limits, timeouts)
+        var (limits, timeouts) = (limits, timeouts)
+        if restriction?.probePaths.isEmpty == false {
             limits.requestsPerConnection = 1
             timeouts.header = min(timeouts.header, ConnectionMachine.restrictedTime)
             timeouts.body = min(timeouts.body, ConnectionMachine.restrictedTime)
             timeouts.write = min(timeouts.write, ConnectionMachine.restrictedTime)
-            self.limits = MessageLimits(limits)
-            periods = Periods(timeouts)
         }
+        self.limits = MessageLimits(limits)
+        periods = Periods(timeouts)
         deadline = .never
         awaitFirstRequest(at: now)
     }
@@ -130,10 +127,7 @@ package struct ConnectionMachine {
 
     /// Whether received bytes are wanted now.
     package var wantsInput: Bool {
-        switch phase {
-        case .idle, .head, .body, .chunks, .lingering: !inputHasEnded
-        case .handshake, .handling, .responding, .streaming, .ended, .closing, .closed: false
-        }
+        if case .lingering = phase { !inputHasEnded } else { isReading && !inputHasEnded }
     }
 
     /// Whether the connection is between requests and holds no part of the next one.

@@ -28,7 +28,10 @@ final class ServerLoop: @unchecked Sendable {
     }
 
     /// Takes the buffer back, empty.
-    func keep(_ buffer: [UInt8]) { if buffer.capacity <= ServerLoop.keptBufferCapacity { self.buffer = buffer } }
+    func keep(_ buffer: [UInt8]) {
+        guard buffer.capacity > self.buffer.capacity, buffer.capacity <= ServerLoop.keptBufferCapacity else { return }
+        self.buffer = buffer
+    }
 
     /// Has a connection send its output once the loop has served the other events of its turn.
     ///

@@ -17,23 +17,25 @@ package struct UnsentOutput {
     /// Sent since the system was asked.
     private var sent = 0
 
-    /// Whether the socket has refused some of the bytes. Before that, they only wait for the end of the loop's turn.
-    private(set) var isFull = false
+    /// Whether the socket has refused some of the bytes.
+    private var isFull = false
 
     package init() {}
 
     /// Whether the socket has taken all bytes.
     package var isEmpty: Bool { bytes.isEmpty && content == nil }
+    /// Whether the bytes only wait for the end of the loop's turn.
+    var isDue: Bool { !isEmpty && !isFull }
     /// Whether to ask the system at the next tick, because it may have much for the peer.
     package var measuresAtTick: Bool { isEmpty && (sent >= UnsentOutput.least || inSystem > 0) }
     /// Whether to ask it at once.
-    package var measuresNow: Bool { isEmpty && sent >= UnsentOutput.most }
+    package var measuresNow: Bool { sent >= UnsentOutput.most }
 
     /// The memory that the output takes. A socket that does not take everything is full.
     /// - Parameter systemBytes: What the system may keep for one socket.
     package func heldBytes(ofSystem systemBytes: Int) -> Int {
         guard isFull else { return min(2 * inSystem, systemBytes) }
-        return bytes.count + (content.map { $0.owner == nil ? $0.bytes.count : 0 } ?? 0) + systemBytes
+        return bytes.capacity + (content.map { $0.owner == nil ? $0.bytes.count : 0 } ?? 0) + systemBytes
     }
 
     /// Adds the last bytes of a response, whose head is in ``bytes``. Nothing follows them until they are sent.

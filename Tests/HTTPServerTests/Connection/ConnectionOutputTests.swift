@@ -346,9 +346,9 @@ struct ConnectionOutputTests {
         output.bytes = [UInt8](repeating: 0, count: 100)
         #expect(output.heldBytes(ofSystem: 5000) == 0, "it waits for the end of the loop's turn")
         #expect(output.send { bytes, _ in min(60, bytes.count) } && !output.isEmpty)
-        #expect(output.heldBytes(ofSystem: 5000) == 5100)
+        #expect(output.heldBytes(ofSystem: 5000) == 5000 + output.bytes.capacity)
         #expect(!output.send { _, _ in nil })
-        #expect(output.heldBytes(ofSystem: 5000) == 5100)
+        #expect(output.heldBytes(ofSystem: 5000) == 5000 + output.bytes.capacity)
         #expect(output.send { bytes, hasMore in bytes.count == 40 && !hasMore ? 40 : nil } && output.isEmpty)
         output.bytes = [0]
         #expect(output.heldBytes(ofSystem: 5000) == 0)
@@ -362,7 +362,7 @@ struct ConnectionOutputTests {
             output.bytes = [1, 2]
             output.add(ResponseContent([0, 3, 4, 5, 0], part: 1..<4, owner: owner))
             #expect(output.send { _, _ in 0 })
-            #expect(output.heldBytes(ofSystem: 1000) == (owner == nil ? 1007 : 1002))
+            #expect(output.heldBytes(ofSystem: 1000) == 1000 + output.bytes.capacity + (owner == nil ? 5 : 0))
             var (sent, others): ([UInt8], [Bool]) = ([], [])
             while !output.isEmpty {
                 // The socket takes two bytes, then one at a time.

@@ -13,7 +13,10 @@ import Testing
 /// the loop's thread only.
 final class ConnectionEnds: @unchecked Sendable {
     let connection: Connection
+    let service: ConnectionService
     let loop: EventLoop
+    /// Of the connection's socket.
+    let descriptor: Int32
     private var client: ByteStream
 
     /// - Parameter authorities: The file with the authority of the server, after whose handshake the connection begins;
@@ -22,7 +25,9 @@ final class ConnectionEnds: @unchecked Sendable {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         client = ByteStream(ends[1])
+        descriptor = ends[0]
         self.loop = loop.events
+        self.service = service
         connection = Connection(
             descriptor: ends[0], peer: SocketAddress(host: "127.0.0.1", port: 1), loop: loop, service: service,
             at: .now())
@@ -81,17 +86,21 @@ extension ServerLoop {
     func turn<Value: Sendable>(
         hasMore: Bool = false, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        // The loop takes all at once what is submitted while its thread is held.
-        let gate = ThreadGate()
-        events.execute { gate.pass() }
-        await gate.whenReached()
-        return try await withCheckedThrowingContinuation { done in
-            events.execute {
-                assert(self.events.hasMoreWorkThisTurn == hasMore)
-                done.resume(with: Result { try work() })
+        while true {
+            // The loop takes all at once what is submitted while its thread is held.
+            let gate = ThreadGate()
+            events.execute { gate.pass() }
+            await gate.whenReached()
+            let value: Value? = try await withCheckedThrowingContinuation { done in
+                events.execute {
+                    // The event of a wake-up may be late.
+                    let isSo = self.events.hasMoreWorkThisTurn == hasMore
+                    done.resume(with: Result { try isSo ? work() : nil })
+                }
+                if hasMore { events.execute {} }
+                gate.open()
             }
-            if hasMore { events.execute {} }
-            gate.open()
+            if let value { return value }
         }
     }
 }
