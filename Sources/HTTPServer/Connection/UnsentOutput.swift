@@ -61,7 +61,8 @@ package struct UnsentOutput {
                 return false
             }
             guard start == bytes.count else { return true }
-            bytes.removeAll(keepingCapacity: true)
+            // The content may wait for long.
+            bytes.removeAll(keepingCapacity: !more)
             start = content?.part.lowerBound ?? 0
         }
         guard let end = content?.part.upperBound else { return true }

@@ -372,6 +372,8 @@ struct ConnectionOutputTests {
                         others.append(hasMore)
                         return 1
                     })
+                // The head takes no memory while the content waits.
+                #expect(sent.count < 2 || output.isEmpty || output.bytes.capacity == 0)
             }
             #expect(sent == [1, 2, 3, 4, 5])
             #expect(others == [true, true, false, false, false])
