@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Administration
+@testable import PhoneVerification
 @testable import Registration
 @testable import Storage
 
@@ -56,9 +57,10 @@ struct InterleavingTests {
     )
 
     static let scenarios = [
-        signInAndSignOut, signInAndErasure, signInAndRelinking, signInAndMerge, signInAloneAndMerge, signInsOfNewcomer,
-        repeatAndSignOut, repeatAndProviderLogout, rotations, rotationAndSignOut, rotationAndPurge, oneTimeRecord,
-        registrations, edits, lastIdentity, provenNumber, exchangedNumbers, apiKeys,
+        signInAndSignOut, signInAndErasure, signInAndRelinking, signInAndMerge, signInAloneAndMerges,
+        portedSignInAndMerges, signInsOfNewcomer, repeatAndSignOut, repeatAndProviderLogout, rotations,
+        rotationAndSignOut, rotationAndPurge, oneTimeRecord, registrations, edits, lastIdentity, provenNumber,
+        exchangedNumbers, confirmationAndErasure, apiKeys,
     ]
 
     private static func event(_ user: UserID? = nil) -> AuditEvent {
@@ -133,19 +135,29 @@ struct InterleavingTests {
         without: ("stored.id, found.user_id", "stored.id, NULL::bigint")
     ) { try await roundOfMerge(in: $0) { _ in } }
 
-    private static let signInAloneAndMerge = Scenario(
-        "a sign-in that shares no statement, and a merge of its user into another one", without: userLock
-    ) { try await roundOfMerge(in: $0) { $0.tokenUse = Records.oneTimeRecord() } }
+    private static let signInAloneAndMerges = Scenario(
+        "a sign-in that shares no statement, and two merges of its user in a row", without: userLock
+    ) { try await roundOfMerge(in: $0, count: 2) { $0.tokenUse = Records.oneTimeRecord() } }
 
+    private static let portedSignInAndMerges = Scenario(
+        "a sign-in that moves an account, and two merges of its user in a row", without: userLock
+    ) { store in
+        try await roundOfMerge(in: store, count: 2) { record in
+            let ported = PortedIdentity(identity: record.identity, issuedAt: Records.now, token: Records.hash())
+            record = try Records.signIn(newcomers: .mustRegister)
+            record.portedFrom = [ported]
+        }
+    }
+
+    /// A sign-in of a user who is merged into another one, who is merged into the next one, and so on.
     private static func roundOfMerge(
-        in store: SQLStore, changing change: (inout SignInRecord) -> Void
+        in store: SQLStore, count: Int = 1, changing change: (inout SignInRecord) throws -> Void
     ) async throws -> Interleaving.Round {
         let identity = Records.identity()
-        let (other, user) = (
-            try await user(identity, in: store).id, try await user(Records.identity(), in: store).id
-        )
+        var users = [try await user(identity, in: store).id]
+        for _ in 0..<count { users.append(try await user(Records.identity(), in: store).id) }
         var record = try Records.signIn(identity, newcomers: .mustRegister)
-        change(&record)
+        try change(&record)
         let isSignedIn = Shared(false)
         return Interleaving.Round(
             calls: [
@@ -153,13 +165,18 @@ struct InterleavingTests {
                     let result = try await store.signIn(record)
                     isSignedIn.withLock { $0 = result != nil }
                 },
-                { _ = try await $0.merge(other, into: user, at: Records.now, by: .operating("pat"), reason: nil) },
+                { [users] store in
+                    for (other, user) in zip(users, users.dropFirst()) {
+                        _ = try await store.merge(
+                            other, into: user, at: Records.now, by: .operating("pat"), reason: nil)
+                    }
+                },
             ]
-        ) { [record] store in
+        ) { [record, users] store in
             guard isSignedIn.withLock({ $0 }) else { return "a known identity was refused" }
-            // The merge ends the sessions of the user who is merged away.
+            // A merge ends the sessions of the user who is merged away.
             let owner = try await store.session(record.session.tokenHash, at: Records.now)?.user.id
-            return owner == nil || owner == user ? nil : "the session is of \(String(describing: owner))"
+            return owner == nil || owner == users.last ? nil : "the session is of \(String(describing: owner))"
         }
     }
 
@@ -396,6 +413,30 @@ struct InterleavingTests {
         }
         let records = try zip(identities, numbers.reversed()).map(record)
         return Interleaving.Round(calls: records.map { record in { _ = try await $0.signIn(record) } }) { _ in nil }
+    }
+
+    private static let confirmationAndErasure = Scenario(
+        "the confirmation of a phone verification and the erasure of its user", without: userLock
+    ) { store in
+        let (session, confirmation) = (try Records.session(), Records.hash())
+        let user = try await user(Records.identity(), in: store, session: session).id
+        let end = Records.now.advanced(bySeconds: 120)
+        let pending = PhoneVerification(
+            id: Records.hash(), user: user, session: session.id,
+            phoneNumber: "+1\(Int.random(in: 4_250_000_000...4_259_999_999))", operatorName: "northwind", time: end)
+        _ = try await store.beginPhoneVerification(pending)
+        _ = try await store.addPhoneVerificationFinding(
+            pending.ended(.verified, phoneNumber: pending.phoneNumber, simSwapped: nil, at: Records.now),
+            by: Records.issuer, confirmation: confirmation, until: end, at: Records.now)
+        return Interleaving.Round(
+            calls: [
+                { store in
+                    _ = try await store.confirmPhoneVerification(
+                        pending.id, of: user, in: session.id, with: confirmation, at: Records.now, requestID: nil)
+                },
+                { _ = try await $0.deleteUser(user) },
+            ]
+        ) { store in try await store.account(of: user) == nil ? nil : "the user is left" }
     }
 
     private static let apiKeys = Scenario("two API keys where there is room for one", without: ruleLock) { store in
