@@ -37,6 +37,9 @@ struct PhoneVerification: Sendable, Hashable {
     /// When it was checked; while it is pending, when it ends without a confirmation.
     var time: Timestamp
 
+    /// The number that the user has by it.
+    var confirmedNumber: String? { status == .verified ? phoneNumber : nil }
+
     /// How long the outcome can be read, in seconds.
     static let retention: Int64 = 86_400
     /// How many wrong confirmations end a verification.
@@ -85,7 +88,7 @@ private enum PhoneVerificationsTable {
         return found ?? nil
     }
 
-    /// Stores an outcome, and what follows from it.
+    /// Stores an outcome, and what follows from it. For writes with the locks of the user and of the confirmed number.
     /// - Returns: The other users who had the number as verified; nil if the session has ended, and then nothing was
     ///   stored.
     static func add(
@@ -93,8 +96,6 @@ private enum PhoneVerificationsTable {
     ) throws -> [UserID]? {
         assert(verification.status != .pending, "an outcome is of a verification that has ended")
         let user = verification.user
-        let number = verification.status == .verified ? verification.phoneNumber : nil
-        try db.lock([.user(user)] + (number.map { [.phoneNumber($0)] } ?? []))
         guard try SessionsTable.holds(verification.session, of: user, in: db),
             let found = try UsersTable.trackedUser(user, in: db)
         else { return nil }
@@ -106,7 +107,7 @@ private enum PhoneVerificationsTable {
             verification.operatorName, verification.status.rawValue,
             verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.time,
             verification.time.advanced(bySeconds: PhoneVerification.retention))
-        guard let number else { return [] }
+        guard let number = verification.confirmedNumber else { return [] }
         var verified = found
         verified.confirm(phoneNumber: number, by: issuer, at: verification.time)
         _ = try UsersTable.replace(found, by: verified, in: db)
@@ -127,7 +128,9 @@ extension SQLStore {
     func addPhoneVerification(
         _ verification: PhoneVerification, by issuer: String, requestID: String?
     ) async throws(StorageError) -> [UserID]? {
-        try await writes.submit { db in
+        let number = verification.confirmedNumber
+        let locks = [.user(verification.user)] + (number.map { [WriteLock.phoneNumber($0)] } ?? [])
+        return try await writes.submit(locking: locks) { db in
             try PhoneVerificationsTable.add(
                 verification, by: issuer, at: verification.time, requestID: requestID, in: db)
         }
@@ -279,9 +282,10 @@ extension SQLStore {
     /// - Returns: The outcome, which is in effect, and the users who had the number as verified before; or why there is
     ///   none.
     func confirmPhoneVerification(
-        _ id: TokenHash, in session: String, with confirmation: TokenHash, at now: Timestamp, requestID: String?
+        _ id: TokenHash, of user: UserID, in session: String, with confirmation: TokenHash, at now: Timestamp,
+        requestID: String?
     ) async throws(StorageError) -> Result<(outcome: PhoneVerification, formerHolders: [UserID]), SignInError> {
-        try await writes.submit { db in
+        try await writes.submit(locking: [.user(user)]) { db in
             guard let row = try PendingPhoneVerificationsTable.lockedRow(id, in: db), row.pending.session == session
             else {
                 let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db)
@@ -293,6 +297,7 @@ extension SQLStore {
                 return .failure(.confirmationWrong)
             }
             try PendingPhoneVerificationsTable.delete(id, in: db)
+            if let number = finding.outcome.confirmedNumber { try db.lock([.phoneNumber(number)]) }
             let formerHolders = try PhoneVerificationsTable.add(
                 finding.outcome, by: finding.issuer, at: now, requestID: requestID, in: db)
             return formerHolders.map { .success((finding.outcome, $0)) } ?? .failure(.noSuchVerification)

@@ -212,8 +212,9 @@ extension VerifyPhoneNumber {
             defer { sessions.cache.remove(holder.user.id) }
             let (verification, formerHolders) = try await mappingStoreErrors(
                 await store.confirmPhoneVerification(
-                    TokenHash(sha256Of: id), in: holder.session.id, with: TokenHash(sha256Of: confirmation.exposed),
-                    at: environment.clock.now(), requestID: correlationID.text)
+                    TokenHash(sha256Of: id), of: holder.user.id, in: holder.session.id,
+                    with: TokenHash(sha256Of: confirmation.exposed), at: environment.clock.now(),
+                    requestID: correlationID.text)
             ).get()
             for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
             outcomes.noteConfirmed(verification, correlationID, in: environment.logger)

@@ -19,17 +19,22 @@ enum PostgresCommit {
     /// Runs a batch and resumes every caller in it, none before the commit.
     ///
     /// If it fails and one work may be the cause, each work is retried in its own transaction, so that only the
-    /// cause fails. Those that wait for the lock of another transaction come last.
+    /// cause fails. Those that wait for the lock of another transaction come last, and share the time for that, so that
+    /// they do not hold up the next batch for long.
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
-        for work in run(batch, lockTimeout: batch.count == 1 ? nil : 500, on: connection) {
-            _ = run([work], lockTimeout: nil, on: connection)
+        let time = connection.configuration.statementTimeout.milliseconds
+        let held = run(batch, lockTimeout: time / 10, on: connection)
+        for work in held {
+            _ = run([work], lockTimeout: max(50, 2 * time / 5 / Int64(held.count)), isLast: true, on: connection)
         }
     }
 
-    /// - Parameter lockTimeout: For how many milliseconds it waits for a lock; nil for as long as a statement may take.
+    /// - Parameters:
+    ///   - lockTimeout: For how many milliseconds a statement waits for a lock.
+    ///   - isLast: Whether one that waited so long fails.
     /// - Returns: The works that another transaction's locks hold up, and whose callers still wait.
     private static func run(
-        _ batch: [any DatabaseWork], lockTimeout: Int?, on connection: PostgresConnection
+        _ batch: [any DatabaseWork], lockTimeout: Int64, isLast: Bool = false, on connection: PostgresConnection
     ) -> [any DatabaseWork] {
         var policy = RetryPolicy(isAlone: batch.count == 1)
         while true {
@@ -43,7 +48,7 @@ enum PostgresCommit {
             case .undone(let error):
                 if policy.permits(another: error) { continue }
                 let failure = error as? PostgresError
-                if batch.count == 1, lockTimeout != nil, failure?.isLockTimeout == true { return batch }
+                if batch.count == 1, !isLast, failure?.isLockTimeout == true { return batch }
                 guard batch.count > 1, failure?.isSilence != true else {
                     for work in batch { work.fail(StorageError(error)) }
                     return []
@@ -54,7 +59,7 @@ enum PostgresCommit {
     }
 
     private static func attempt(
-        _ batch: [any DatabaseWork], _ lockTimeout: Int?, on connection: PostgresConnection
+        _ batch: [any DatabaseWork], _ lockTimeout: Int64, on connection: PostgresConnection
     ) -> Outcome {
         do throws(PostgresError) {
             try connection.connect()
@@ -63,9 +68,7 @@ enum PostgresCommit {
         }
         do {
             try connection.begin()
-            if let lockTimeout {
-                try connection.perform("SET LOCAL lock_timeout = \(lockTimeout)", PostgresParameters())
-            }
+            try connection.perform("SET LOCAL lock_timeout = \(lockTimeout)", PostgresParameters())
             // The statement of sign-ins takes their locks in the same order.
             if batch.contains(where: { $0.signIn == nil && !$0.locks.isEmpty }) {
                 try connection.lock(batch.flatMap(\.locks))

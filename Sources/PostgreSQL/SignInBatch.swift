@@ -5,8 +5,7 @@ import StorageModel
 /// Sign-ins of one transaction that share one statement.
 enum SignInBatch {
     /// Runs the sign-ins that it can decide by what the statement finds, and leaves the others to their works: the
-    /// repetition of another one of them, one that another one has overtaken, and one to refuse that must be recorded
-    /// or that a record refuses.
+    /// repetition of another one of them, one that another one has overtaken, and one whose refusal must be recorded.
     static func run(_ signIns: [BatchedSignIn], on connection: PostgresConnection) throws {
         let db = SQLSession.postgres(connection)
         var keys: Set<[UInt8]> = []
@@ -24,7 +23,7 @@ enum SignInBatch {
             let signIn = batch[place]
             switch holder {
             case .undecided, .overtaken: break
-            case .unknown: signIn.result = .some(nil)
+            case .refused: signIn.result = .some(nil)
             case .user(let user, let endings):
                 signIn.result = try complete(
                     signIn.record, current[user.user.id] ?? user, endings, isNew: false, &current, in: db)
@@ -60,8 +59,8 @@ enum SignInBatch {
         case newcomer(TrackedUser)
         /// A new user without an identity, because another transaction or sign-in has just stored it.
         case overtaken(UserID)
-        /// There is none, and the identity must register.
-        case unknown
+        /// There is none, and the identity must register; or the record of a retry refuses the sign-in.
+        case refused
         /// There is one, and nothing is stored.
         case undecided
     }
@@ -94,15 +93,15 @@ enum SignInBatch {
     }
 
     private static func holder(in row: borrowing CachedStatement, _ newcomer: TrackedUser?) throws -> Holder {
-        let (isStored, isKnown) = (!row.isNull(1), !row.isNull(2))
+        let (isStored, isFound, isKnown) = (!row.isNull(1), !row.isNull(2), !row.isNull(4))
         if let id = row.optionalNumber(3).map({ UserID($0) }), let newcomer {
             return isStored ? .newcomer(newcomer.with(id: id)) : .overtaken(id)
         }
-        guard isKnown else { return .unknown }
-        guard isStored, case .user(let user, let endings) = try UsersTable.holder(in: row, from: 4) else {
+        guard isFound else { return .refused }
+        guard isKnown, case .user(let user, let endings) = try UsersTable.holder(in: row, from: 4) else {
             return .undecided
         }
-        return .user(user, endings: endings)
+        return isStored ? .user(user, endings: endings) : .refused
     }
 
     // The identity of a user is looked up for each row by itself, so that the plan uses the index, whatever the tables

@@ -47,7 +47,7 @@ struct PendingPhoneVerificationConformanceTests {
             _ confirmation: TokenHash? = nil, in session: String? = nil, at now: Timestamp = Records.now
         ) async throws -> Result<PhoneVerification, SignInError> {
             try await store.confirmPhoneVerification(
-                pending.id, in: session ?? self.session, with: confirmation ?? self.confirmation, at: now,
+                pending.id, of: user, in: session ?? self.session, with: confirmation ?? self.confirmation, at: now,
                 requestID: "r"
             ).map { confirmed in
                 #expect(confirmed.formerHolders == [])

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Administration
+@testable import PhoneVerification
 @testable import Registration
 @testable import Storage
 
@@ -56,9 +57,10 @@ struct InterleavingTests {
     )
 
     static let scenarios = [
-        signInAndSignOut, signInAndErasure, signInAndRelinking, signInAndMerge, signInAloneAndMerge, signInsOfNewcomer,
-        repeatAndSignOut, repeatAndProviderLogout, rotations, rotationAndSignOut, rotationAndPurge, oneTimeRecord,
-        registrations, edits, lastIdentity, provenNumber, exchangedNumbers, apiKeys,
+        signInAndSignOut, signInAndErasure, signInAndRelinking, signInAndMerge, signInAloneAndMerge,
+        signInsOfNewcomer, repeatAndSignOut, repeatAndProviderLogout, rotations,
+        rotationAndSignOut, rotationAndPurge, oneTimeRecord, registrations, edits, lastIdentity, provenNumber,
+        exchangedNumbers, confirmationAndErasure, apiKeys,
     ]
 
     private static func event(_ user: UserID? = nil) -> AuditEvent {
@@ -134,7 +136,7 @@ struct InterleavingTests {
     ) { try await roundOfMerge(in: $0) { _ in } }
 
     private static let signInAloneAndMerge = Scenario(
-        "a sign-in that shares no statement, and a merge of its user into another one", without: userLock
+        "a sign-in that shares no statement, and a merge of its user into another one", without: nil
     ) { try await roundOfMerge(in: $0) { $0.tokenUse = Records.oneTimeRecord() } }
 
     private static func roundOfMerge(
@@ -396,6 +398,30 @@ struct InterleavingTests {
         }
         let records = try zip(identities, numbers.reversed()).map(record)
         return Interleaving.Round(calls: records.map { record in { _ = try await $0.signIn(record) } }) { _ in nil }
+    }
+
+    private static let confirmationAndErasure = Scenario(
+        "the confirmation of a phone verification and the erasure of its user", without: userLock
+    ) { store in
+        let (session, confirmation) = (try Records.session(), Records.hash())
+        let user = try await user(Records.identity(), in: store, session: session).id
+        let end = Records.now.advanced(bySeconds: 120)
+        let pending = PhoneVerification(
+            id: Records.hash(), user: user, session: session.id,
+            phoneNumber: "+1\(Int.random(in: 4_250_000_000...4_259_999_999))", operatorName: "northwind", time: end)
+        _ = try await store.beginPhoneVerification(pending)
+        _ = try await store.addPhoneVerificationFinding(
+            pending.ended(.verified, phoneNumber: pending.phoneNumber, simSwapped: nil, at: Records.now),
+            by: Records.issuer, confirmation: confirmation, until: end, at: Records.now)
+        return Interleaving.Round(
+            calls: [
+                { store in
+                    _ = try await store.confirmPhoneVerification(
+                        pending.id, of: user, in: session.id, with: confirmation, at: Records.now, requestID: nil)
+                },
+                { _ = try await $0.deleteUser(user) },
+            ]
+        ) { store in try await store.account(of: user) == nil ? nil : "the user is left" }
     }
 
     private static let apiKeys = Scenario("two API keys where there is room for one", without: ruleLock) { store in

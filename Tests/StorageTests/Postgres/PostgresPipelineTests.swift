@@ -20,10 +20,10 @@ struct PostgresPipelineTests {
     }
 
     /// A store with one connection that writes and one that reads, both open.
-    private func open() async throws -> SQLStore {
+    private func open(statementTimeout: Duration = .seconds(60)) async throws -> SQLStore {
         let configuration = PostgresConfiguration(
             url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2,
-            statementTimeout: .seconds(60), maximumWait: .seconds(60))
+            statementTimeout: statementTimeout, maximumWait: statementTimeout)
         let store = try configuration.open(observer: nil)
         try await store.check()
         return store
@@ -116,7 +116,7 @@ struct PostgresPipelineTests {
             Records.signIn(twice, idempotency: retried), Records.signIn(unknown, newcomers: .mustRegister),
             // Of a response from before the sign-out.
             Records.signIn(
-                stored.identity,
+                stored.identity, profile: [.name: "Sam"],
                 idempotency: IdempotencyRecord(
                     key: RandomSource.system.bytes(16), endsAt: Records.now.advanced(bySeconds: 60), endings: 0)),
             use, useAgain,
@@ -129,6 +129,7 @@ struct PostgresPipelineTests {
         #expect(results.prefix(3).count { $0?.isNew == true } == 1)
         #expect(results[3] == nil)
         #expect(results[4] == nil)
+        #expect(try cluster.execute("SELECT count(*) FROM users WHERE name = 'Sam'", on: url) == "0")
         #expect([results[5], results[6]].count { $0 != nil } == 1)
         for (record, result) in zip(records, results) {
             let found = try await store.session(record.session.tokenHash, at: Records.now)
@@ -164,7 +165,7 @@ struct PostgresPipelineTests {
 
     @Test("Of sign-ins that wait together, those of locked users hold up no others")
     func lockedTogether() async throws {
-        let (store, other) = (try await open(), try await open())
+        let (store, other) = (try await open(statementTimeout: .seconds(10)), try await open())
         let identities = (0..<8).map { _ in Records.identity() }
         let users = try await together(identities.map { try Records.signIn($0) }, in: store)
             .map { try #require(try $0.get()?.user.id) }
@@ -187,6 +188,76 @@ struct PostgresPipelineTests {
         gate.open()
         try await held
         for (result, user) in zip(try await results, users) { #expect(try result.get()?.user.id == user) }
+        try await store.close()
+        try await other.close()
+    }
+
+    /// Whether a statement waits for a lock that a connection has.
+    private func holdsUp(_ process: Shared<Int64>) throws -> Bool {
+        let number = process.withLock { $0 }
+        return try cluster.execute(
+            "SELECT count(*) > 0 FROM pg_stat_activity WHERE \(number) = ANY (pg_blocking_pids(pid))", on: url) == "t"
+    }
+
+    @Test("Sign-ins of locked users fail in time, and do not hold up the next ones")
+    func lockedForLong() async throws {
+        let (store, other) = (try await open(statementTimeout: .seconds(8)), try await open())
+        let identities = (0..<3).map { _ in Records.identity() }
+        let users = try await together(identities.map { try Records.signIn($0) }, in: store)
+            .map { try #require(try $0.get()?.user.id) }
+        let gate = Gate()
+        let process = Shared<Int64>(0)
+        async let held: Void = other.writes.submit(locking: users.map { .user($0) }) { db in
+            let number = try db.number("SELECT pg_backend_pid()")
+            process.withLock { $0 = number }
+            gate.wait()
+        }
+        defer { gate.open() }
+        await gate.whenReached()
+        let records = try identities.map { try Records.signIn($0) }
+        async let results = together(records, in: store)
+        try await until { try holdsUp(process) }
+        // It waits as long as a statement may take.
+        #expect(try await store.signIn(Records.signIn())?.isNew == true)
+        for result in try await results {
+            #expect { try result.get() } throws: { isError($0, .unavailable) }
+        }
+        gate.open()
+        try await held
+        try await store.close()
+        try await other.close()
+    }
+
+    @Test("Of sign-ins that wait together, one that a sign-out overtakes is refused, and the other one is stored")
+    func overtakenTogether() async throws {
+        let (store, other) = (try await open(), try await open())
+        let identities = (0..<2).map { _ in Records.identity() }
+        let users = try await together(identities.map { try Records.signIn($0) }, in: store)
+            .map { try #require(try $0.get()?.user.id) }
+        let gate = Gate()
+        let process = Shared<Int64>(0)
+        async let held: Void = other.writes.submit(locking: [.user(users[1])]) { db in
+            _ = try SessionsTable.endAll(of: users[1], in: db)
+            let number = try db.number("SELECT pg_backend_pid()")
+            process.withLock { $0 = number }
+            gate.wait()
+        }
+        defer { gate.open() }
+        await gate.whenReached()
+        let records = try identities.map { identity in
+            try Records.signIn(
+                identity,
+                idempotency: IdempotencyRecord(
+                    key: RandomSource.system.bytes(16), endsAt: Records.now.advanced(bySeconds: 60), endings: 0))
+        }
+        async let results = together(records, in: store)
+        try await until { try holdsUp(process) }
+        gate.open()
+        try await held
+        let signedIn = try await results.map { try $0.get() }
+        #expect(signedIn.map { $0?.user.id } == [users[0], nil])
+        #expect(try await store.session(records[0].session.tokenHash, at: Records.now) != nil)
+        #expect(try await store.session(records[1].session.tokenHash, at: Records.now) == nil)
         try await store.close()
         try await other.close()
     }

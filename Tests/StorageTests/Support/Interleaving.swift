@@ -49,7 +49,7 @@ final class Interleaving: Sendable {
         /// Blocks the statement until its turn. Where a transaction begins makes no difference.
         func pass(_ sql: String) {
             let stops = phase.withLock { phase in
-                guard phase == .running, !sql.hasPrefix("BEGIN") else { return false }
+                guard phase == .running, !sql.hasPrefix("BEGIN"), !sql.hasPrefix("SET LOCAL") else { return false }
                 phase = .waiting
                 return true
             }

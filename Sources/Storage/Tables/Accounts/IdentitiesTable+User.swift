@@ -46,7 +46,7 @@ extension SQLStore {
 
     /// Writes at the first call for a user, to give the identities their ids.
     package func identities(of user: UserID) async throws(StorageError) -> [LinkedIdentity] {
-        try await writes.submit { db in try IdentitiesTable.linked(user, in: db) }
+        try await writes.submit(locking: [.user(user)]) { db in try IdentitiesTable.linked(user, in: db) }
     }
 
     /// In one transaction: a session that ends meanwhile links nothing, and of two users who claim an identity at once

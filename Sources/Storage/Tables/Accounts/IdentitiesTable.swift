@@ -28,11 +28,22 @@ package enum IdentitiesTable {
         try db.first("\(select) WHERE issuer = ? AND subject = ?", identity, read: Row.init)
     }
 
-    /// The same with the identity and its user locked: only this write changes them. For writes with the lock
-    /// ``WriteLock/holder(issuer:subject:)``.
+    /// The same with the identity and its user locked: only this write changes them.
     static func lockedRow(_ identity: Identity, in db: SQLSession) throws -> Row? {
         let query: SQL = "\(select) JOIN users ON users.id = identities.user_id WHERE issuer = ? AND subject = ?"
-        return try db.first(db.locking(query, "users, identities"), identity, read: Row.init)
+        return try locked(query, identity, in: db, read: Row.init)
+    }
+
+    /// Runs a query of an identity and its user, and locks both until the transaction ends. For writes with the lock
+    /// ``WriteLock/holder(issuer:subject:)``.
+    static func locked<Found>(
+        _ query: SQL, _ identity: Identity, in db: SQLSession, read: (borrowing CachedStatement) throws -> Found
+    ) throws -> Found? {
+        // The user first, as everywhere.
+        let query = db.locking(query, "users, identities")
+        if let found = try db.first(query, identity, read: read) { return found }
+        // Left out if it got another user, by a merge, while the statement waited: the next one sees that.
+        return db.isPostgres ? try db.first(query, identity, read: read) : nil
     }
 
     /// The live identities and those moved away, in the order they were added.

@@ -47,12 +47,8 @@ package enum UsersTable {
     }
 
     /// The same for a write that gives the user a session: the user and the identity stay as they are until it commits.
-    ///
-    /// For writes with the lock ``WriteLock/holder(issuer:subject:)``. While this query waited, the identity could get
-    /// another user, by a merge, and would be left out.
     static func lockedHolder(of identity: Identity, in db: SQLSession) throws -> Holder {
-        // The user first, as everywhere.
-        try db.first(db.locking(holderOfIdentity, "users, identities"), identity) { try holder(in: $0) } ?? .unknown
+        try IdentitiesTable.locked(holderOfIdentity, identity, in: db) { try holder(in: $0) } ?? .unknown
     }
 
     /// Reads the ``columns``, `moved_by` and the ``signInColumns``.
