@@ -6,13 +6,18 @@ import Tracing
 package struct TelemetryResource: Sendable, Hashable {
     /// `service.name`
     package let serviceName: String
+    /// `deployment.environment.name`
+    package let environment: String?
     /// `service.version`, also the instrumentation scope's.
     package let version: String
     /// `service.instance.id`: differs for each process.
     package let instanceID: String
 
-    package init(serviceName: String, version: String, random: RandomSource = .system) {
+    package init(
+        serviceName: String, environment: String? = nil, version: String, random: RandomSource = .system
+    ) {
         self.serviceName = serviceName
+        self.environment = environment
         self.version = version
         instanceID = random.bytes(16).hexadecimal
     }
@@ -28,7 +33,7 @@ extension TelemetryResource {
     ) -> [UInt8] {
         let attributes = [
             ("service.name", serviceName), ("service.version", version), ("service.instance.id", instanceID),
-        ]
+        ] + (environment.map { [("deployment.environment.name", $0)] } ?? [])
         var json = JSONObjectWriter(capacity: capacity)
         json.add(list, objects: [attributes]) { attributes, json in
             json.add("resource") { $0.add(attributes: attributes) }

@@ -36,7 +36,8 @@ package struct TelemetryExportFeature: Feature {
         }
         let headers = [("Content-Type", "application/json")] + settings.headers.map { ($0.name, $0.value.exposed) }
         let exporter = TelemetryExporter(
-            TelemetryResource(serviceName: settings.serviceName, version: LatchkeyVersion.text),
+            TelemetryResource(
+                serviceName: settings.serviceName, environment: settings.environment, version: LatchkeyVersion.text),
             metricsInterval: settings.metricsInterval, logger: context.logger
         ) { signal, body, timeout in
             // As OpenTelemetry's protocol over HTTP demands: JSON, to a path for each signal.

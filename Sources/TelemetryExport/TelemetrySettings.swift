@@ -10,6 +10,8 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
     public var headers: [TelemetryHeader] = []
     /// `service.name`
     public var serviceName = "latchkey"
+    /// `deployment.environment.name`; nil leaves it out.
+    public var environment: String?
     /// The part of new traces that is recorded, from 0 to 1.
     public var sampleRatio = 1.0
     /// The time from one export of the metrics to the next.
@@ -33,6 +35,9 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
         Setting(
             "telemetry.service_name", .shownName, \.serviceName,
             "The service.name of the exported traces and metrics."),
+        Setting(
+            "telemetry.environment", .optional(.shownName), \.environment,
+            "The deployment.environment.name of the exported traces and metrics, such as production."),
         Setting(
             "telemetry.sample_ratio", .ratio, \.sampleRatio,
             "The part of the traces that is exported; a request with a traceparent follows its sampled flag instead."),
