@@ -14,6 +14,7 @@ package struct ServicesFeature: Feature {
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         router.post("/auth/introspect", api.admitting(.service, immediate: Self.introspect))
         router.post("/auth/revoke", api.admitting(.service, Self.revoke))
+        router.post("/auth/expiry", api.admitting(.service, Self.expiry))
     }
 
     /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
@@ -71,6 +72,17 @@ package struct ServicesFeature: Feature {
         return .emptyObject
     }
 
+    /// When the session of a token ends; nothing if it has none that the service may see.
+    @Sendable private static func expiry(
+        _ api: LatchkeyAPI, _ request: Request, _ admission: Admission
+    ) async throws -> Response {
+        let found = try await api.useCases.sessions.lookUp(question(request, admission).token).run()
+        let session = found.flatMap { admission.allows($0.session.clientID) ? $0.session : nil }
+        return .json(.ok, capacity: 64) { json in
+            if let session { json.add("exp", session.expiresAt.secondsSinceEpoch) }
+        }
+    }
+
     /// The token that a service asks about (RFC 7662 section 2.1, RFC 7009 section 2.1).
     private static func question(
         _ request: Request, _ admission: Admission
@@ -102,6 +114,13 @@ package struct ServicesFeature: Feature {
             .post, "/auth/revoke", "revokeToken", .services, .service, "Revoke the session of a token",
             "RFC 7009. The response is the same whether there was such a session or not.",
             body: .init(schema: "TokenQuestion", example: #"{"token": "\#(APIExample.token)"}"#), responses: [.done]),
+        APIOperation(
+            .post, "/auth/expiry", "sessionExpiry", .services, .service, "Ask when a session ends",
+            "For services that keep their own sessions as long as this one.",
+            body: .init(schema: "TokenQuestion", example: #"{"token": "\#(APIExample.token)"}"#),
+            responses: [
+                .json("When the session ends.", .named("SessionExpiry"), example: #"{"exp": 1800003600}"#)
+            ]),
     ]
 
     package static let schemas: KeyValuePairs<String, APISchema> = [
@@ -115,6 +134,8 @@ package struct ServicesFeature: Feature {
                 "username": .text("If the user has chosen one."), "auth_time": .seconds("When the user signed in"),
                 "session_id": .text("As in the list of sessions."),
             ], APISchema.verificationFields(areRequired: false)),
+        "SessionExpiry": .object(
+            "When the session of a token ends.", [:], optional: ["exp": .seconds("When it ends, if there is one")]),
         "TokenQuestion": .object(
             "A token of a session.",
             ["token": .text("The token.", lengths: 1...4096, example: APIExample.token)],

@@ -59,6 +59,7 @@ import Testing
                 #expect(answer.json["active"]?.bool == true)
             }
             _ = try await app.post("/auth/introspect", ["token": "unknown"])
+            _ = try await app.post("/auth/expiry", ["token": "unknown"])
 
             let approval = try await app.authorize(harness.transaction(), token)
             _ = try await app.redeem(try #require(approval.json["receipt"]?.string))
