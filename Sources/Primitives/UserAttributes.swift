@@ -9,6 +9,7 @@ public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
     case email
     case phoneNumber = "phone_number"
     case postalCode = "postal_code"
+    case nickname
 
     /// The attributes that a provider can tell: all but ``username``.
     public static let claims = allCases.filter { $0 != .username }
@@ -26,6 +27,7 @@ public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
         case .email: 4
         case .phoneNumber: 5
         case .postalCode: 6
+        case .nickname: 7
         }
     }
 
@@ -40,6 +42,7 @@ public enum UserAttribute: String, Sendable, Hashable, CaseIterable {
         case .email: ("Email", #"autocomplete="email" inputmode="email" spellcheck="false""#)
         case .phoneNumber: ("Phone number", #"autocomplete="tel" type="tel""#)
         case .postalCode: ("Postal code", #"autocomplete="postal-code" spellcheck="false""#)
+        case .nickname: ("Nickname", #"autocomplete="nickname""#)
         }
     }
 }

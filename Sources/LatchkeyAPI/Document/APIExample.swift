@@ -21,6 +21,7 @@ package enum APIExample {
 
     static let user = """
         {"user_id": 7, "username": null, "name": "Jane Doe", "email": "jane@example.com", "postal_code": "90210", \
+        "nickname": null, \
         "phone_number": "+12025550123", "zenkey_sub": "u_8KfX2mQ0", "sub": "u_8KfX2mQ0", \
         "created_at": 1800000000, \
         "email_verified": true, "email_verified_at": 1800000000, "email_verified_by": "https://op1.att.com", \

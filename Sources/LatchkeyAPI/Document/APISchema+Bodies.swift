@@ -144,7 +144,7 @@ extension APISchema {
             "given_name": text("The given name."), "family_name": text("The family name."),
             "email": text("An email address.", example: "jane@example.com"),
             phone: text("A phone number." + (alias.map { " Also `\($0)`." } ?? ""), example: "+12025550123"),
-            "postal_code": text("The postal code.", example: "90210"),
+            "postal_code": text("The postal code.", example: "90210"), "nickname": text("The nickname."),
         ])
     }
 }

@@ -29,6 +29,7 @@ extension APISchema {
                 "user_id": userID, "username": text("The user's own choice").orNull,
                 "name": text("The full name").orNull, "email": text("The email address").orNull,
                 "postal_code": text("The postal code").orNull, "phone_number": text("The phone number").orNull,
+                "nickname": text("The nickname").orNull,
                 "zenkey_sub": publicID, "sub": publicID, "created_at": seconds("When the user was created"),
             ], verificationFields(), claimFields { $0 }, claimSource),
         "AndroidUser": object(
@@ -46,6 +47,7 @@ extension APISchema {
                     ]), "email": object("The email address.", ["value": text("The value.")]),
                 "postal_code": object("The postal code.", ["value": text("The value.")]),
                 "phone_number": object("The phone number.", ["value": text("The value.")]),
+                "nickname": object("The nickname.", ["value": text("The value.")]),
             ], verificationFields(), claimFields { object("As the provider sent it.", ["value": $0]) },
             claimSource),
         "Session": object(

@@ -42,6 +42,7 @@ extension User {
             json.add("email", orNull: profile[.email])
             json.add("postal_code", orNull: profile[.postalCode])
             json.add("phone_number", orNull: profile[.phoneNumber])
+            json.add("nickname", orNull: profile[.nickname])
             json.add("zenkey_sub", publicID)
             json.add("sub", publicID)
             json.add("created_at", createdAt.secondsSinceEpoch)
@@ -94,6 +95,7 @@ extension User {
 
     private static let androidAttributes: [(StaticString, UserAttribute)] = [
         ("email", .email), ("postal_code", .postalCode), ("phone_number", .phoneNumber),
+        ("nickname", .nickname),
     ]
 }
 

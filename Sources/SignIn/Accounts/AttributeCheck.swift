@@ -28,7 +28,7 @@ package struct AttributeCheck {
             checked[attribute] =
                 switch attribute {
                 case .username: self.text(text, attribute, limit: 64)
-                case .name, .givenName, .familyName: self.text(text, attribute)
+                case .name, .givenName, .familyName, .nickname: self.text(text, attribute)
                 case .email: email(text)
                 case .phoneNumber: phone(text)
                 case .postalCode: postalCode(text)

@@ -20,6 +20,9 @@ package enum Schema {
             "36 backchannel authentications", backchannelAuthentications, sqlite: issuedNonces(empty: "x''"),
             postgres: issuedNonces(empty: "''::bytea")),
         Migration("37 former tables", "DROP TABLE sign_in_attempts; DROP TABLE account_changes"),
+        Migration(
+            "38 nicknames",
+            "ALTER TABLE users ADD COLUMN nickname TEXT; ALTER TABLE pending_registrations ADD COLUMN nickname TEXT"),
     ]
 
     /// The version of the tables that ``baseline`` makes.
