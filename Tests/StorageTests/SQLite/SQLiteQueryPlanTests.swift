@@ -10,7 +10,7 @@ struct SQLiteQueryPlanTests {
     static let statements = [
         (SessionsTable.recordSight.text, "SEARCH sessions USING INDEX sessions_by_user (user_id=? AND id=?)"),
         (
-            ReassignedNumber.endVerification.text,
+            ReassignedNumber.holders.text,
             "SEARCH users USING INDEX users_by_verified_phone_number (<expr>=?)"
         ),
         (

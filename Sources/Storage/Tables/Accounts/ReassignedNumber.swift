@@ -21,8 +21,11 @@ package enum ReassignedNumber {
                 "UPDATE pending_registrations SET phone_number_verified = NULL WHERE handle_hash = ?", handle)
         }
         // No user has the number 0.
-        let holders = try db.all(endVerification, number, user ?? UserID(0)) { $0.user(0) }
+        let holders = try db.all(db.locking(holders), number, user ?? UserID(0)) { $0.user(0) }
         for holder in holders {
+            try db.perform(
+                "UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL WHERE id = ?", holder
+            )
             try AuditTable.insert(
                 AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
         }
@@ -39,12 +42,9 @@ package enum ReassignedNumber {
         "\(withoutSeparators) \(number) AND phone_number_verified_at IS NOT NULL"
     }
 
-    // Each sign-in by number runs both.
-    static let endVerification = SQL.numbered(
-        """
-        UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL \
-        WHERE \(isVerified()) AND id <> ? RETURNING id
-        """)
+    // Each sign-in by number runs both, and mostly finds nothing. An UPDATE with RETURNING would cost SQLite two
+    // temporary tables nevertheless.
+    static let holders = SQL.numbered("SELECT id FROM users WHERE \(isVerified()) AND id <> ?")
 
     static let waiting = SQL.numbered(
         """
