@@ -38,8 +38,9 @@ package struct CallerTerms: Sendable {
     /// The network of its address, whose callers share what is limited for all; nil if it is not known.
     package var subnet: IPAddress?
 
-    /// Whose part of the limits of a phone number it uses; nil if the caller is not known.
-    package var id: TokenHash?
+    private var key: TokenHash?
+    private var address: IPAddress?
+    private var user: UserID?
 
     /// A caller without limits.
     package init() {}
@@ -50,15 +51,21 @@ package struct CallerTerms: Sendable {
     package init(clients: Set<String>?, key: TokenHash?, address: IPAddress?) {
         self.clients = clients
         subnet = address?.subnet
-        guard key != nil || address != nil else { return }
+        (self.key, self.address) = (key, address)
+    }
+
+    /// Whose part of the limits of a phone number it uses; nil if the caller is not known.
+    package var id: TokenHash? {
+        if let user { return TokenHash(sha256Of: "user \(user.number)") }
+        guard key != nil || address != nil else { return nil }
         let place = address.map { "\($0.network.high) \($0.network.low)" } ?? ""
-        id = TokenHash(sha256Of: "caller \(key.map { Base64URL.encode($0.bytes) } ?? "") \(place)")
+        return TokenHash(sha256Of: "caller \(key.map { Base64URL.encode($0.bytes) } ?? "") \(place)")
     }
 
     /// The same for a signed-in user, who is the caller then, wherever they are.
     package func of(_ user: UserID) -> CallerTerms {
         var terms = self
-        terms.id = TokenHash(sha256Of: "user \(user.number)")
+        terms.user = user
         return terms
     }
 
