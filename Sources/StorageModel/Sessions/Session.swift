@@ -87,8 +87,8 @@ package struct SessionSummary: Sendable, Hashable {
 /// When a session was last seen.
 package typealias SessionLastSeen = (sessionID: String, userID: UserID, time: Timestamp)
 
-/// A session and its user.
-public struct SessionAndUser: Sendable, Hashable {
+/// A session and its user: an object, which all requests of the session share while it is in memory.
+public final class SessionAndUser: Sendable, Hashable {
     package let session: Session
     /// Whose session it is.
     public let user: User
@@ -96,6 +96,17 @@ public struct SessionAndUser: Sendable, Hashable {
     package init(session: Session, user: User) {
         self.session = session
         self.user = user
+    }
+
+    /// Two are equal if their values are.
+    public static func == (one: SessionAndUser, other: SessionAndUser) -> Bool {
+        one.session == other.session && one.user == other.user
+    }
+
+    /// Hashes the values.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(session)
+        hasher.combine(user)
     }
 }
 
