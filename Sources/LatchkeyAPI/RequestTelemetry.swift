@@ -105,15 +105,29 @@ struct AccessLog: Sendable {
 ///
 /// Up to fifteen bytes, which a `String` holds without an allocation.
 final class RequestIDs: Sendable {
-    private let process: String
+    private let alphabet = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+    private let process: [UInt8]
     private let count = Atomic<UInt64>(0)
 
     init(random: RandomSource) {
-        let alphabet = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
-        process = String(decoding: random.bytes(6).map { alphabet[Int($0) % alphabet.count] }, as: UTF8.self) + "-"
+        process = random.bytes(6).map { [alphabet] in alphabet[Int($0) % alphabet.count] } + [UInt8(ascii: "-")]
     }
 
-    func next() -> String { process + String(count.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36) }
+    /// In base 36, written here because it costs a third of what `String(_:radix:)` does.
+    func next() -> String {
+        // The greatest number has 13 digits.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: process.count + 13) { id in
+            var (first, rest) = (id.count, count.wrappingAdd(1, ordering: .relaxed).newValue)
+            repeat {
+                first -= 1
+                id.initializeElement(at: first, to: alphabet[Int(rest % 36)])
+                rest /= 36
+            } while rest > 0
+            first -= process.count
+            _ = id[first...].initialize(fromContentsOf: process)
+            return String(decoding: UnsafeBufferPointer(rebasing: id[first...]), as: UTF8.self)
+        }
+    }
 }
 
 /// Runs each request in the trace of its `traceparent` (W3C Trace Context), and records a span if there is a tracer.
