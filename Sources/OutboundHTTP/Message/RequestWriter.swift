@@ -103,16 +103,16 @@ package struct RequestWriter: Sendable {
             bytes += "http://"
             bytes += url.authority.utf8
         }
-        let text = url.text.utf8
-        // Past the scheme's "://".
-        let start = text.index(text.startIndex, offsetBy: url.scheme == .https ? 8 : 7)
-        let rest = text[start...]
-        guard let path = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
-            bytes += "/"
-            return
+        url.text.withBytes { text in
+            // Past the scheme's "://".
+            let rest = text[(url.scheme == .https ? 8 : 7)...]
+            guard let path = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+                bytes += "/"
+                return
+            }
+            if rest[path] == UInt8(ascii: "?") { bytes += "/" }
+            bytes += UnsafeBufferPointer(rebasing: rest[path...])
         }
-        if rest[path] == UInt8(ascii: "?") { bytes += "/" }
-        bytes += rest[path...]
     }
 }
 
