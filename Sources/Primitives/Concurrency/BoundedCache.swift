@@ -103,10 +103,11 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @inlinable
     @discardableResult
     package mutating func remove(_ key: Key) -> Value? {
-        guard let place = places.removeValue(forKey: key), let removed = ring[Int(place)] else { return nil }
-        ring[Int(place)] = nil
+        guard let place = places.removeValue(forKey: key), let removed = exchange(&ring[Int(place)], with: nil) else {
+            return nil
+        }
         weight -= removed.weight
-        while used > 0, ring[first] == nil { (first, used) = (self.place(1), used - 1) }
+        while used > 0, case nil = ring[first] { (first, used) = (self.place(1), used - 1) }
         return removed.value
     }
 
@@ -125,12 +126,12 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @inlinable
     package mutating func removeExpired(at now: Timestamp) {
         guard let lifetime else { return }
-        while count > 0, let oldest = ring[first], oldest.since.advanced(bySeconds: lifetime) < now { removeOldest() }
+        while count > 0, let since = ring[first]?.since, since.advanced(bySeconds: lifetime) < now { removeOldest() }
     }
 
     @inlinable
     package mutating func removeOldest() {
-        if let oldest = ring[first] { remove(oldest.key) }
+        if let key = ring[first]?.key { remove(key) }
     }
 
     // MARK: The ring
