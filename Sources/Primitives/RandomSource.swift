@@ -20,7 +20,7 @@ public struct RandomSource: Sendable {
 
     /// The operating system's cryptographic source.
     public static let system = RandomSource { count in
-        var bytes = [UInt8](repeating: 0, count: count)
+        var bytes = [UInt8](zeros: count)
         #if canImport(Glibc)
             // getentropy(3) fills at most 256 bytes.
             let isFilled = bytes.withUnsafeMutableBytes { all in

@@ -62,7 +62,7 @@ public struct UserAttributes<Value: Sendable & Hashable>: Sendable, Hashable {
         set {
             if values.isEmpty {
                 guard newValue != nil else { return }
-                values = Array(repeating: nil, count: UserAttribute.allCases.count)
+                values = UserAttribute.allCases.map { _ in nil }
             }
             values[attribute.index] = newValue
         }

@@ -55,7 +55,7 @@ public enum Base64URL {
         let remainder = text.count % 4
         guard remainder != 1 else { return nil }
         // Not made with `unsafeUninitializedCapacity`, whose code is not specialized for bytes.
-        var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 2)
+        var bytes = [UInt8](zeros: text.count / 4 * 3 + 2)
         var written = 0
         var isValid = true
         bytes.withUnsafeMutableBufferPointer { output in

@@ -29,6 +29,14 @@ extension OutputSpan<UInt8> {
     }
 }
 
+extension [UInt8] {
+    /// As `init(repeating:count:)`, whose code is not specialized for bytes.
+    init(zeros count: Int) {
+        self = []
+        append(addingCapacity: count) { $0.append(repeating: 0, count: count) }
+    }
+}
+
 /// The decimal digits of numbers, for messages that are written as bytes: no string is made.
 @usableFromInline
 package enum DecimalDigits {

@@ -84,7 +84,8 @@ public struct CachedStatement: ~Copyable {
 
     package mutating func bindNull(_ kind: TableShape.Kind) {
         if let postgres { return postgres.bindNull(kind) }
-        keep(sqlite3_bind_null(handle, position()))
+        // What has no value is NULL: the values of the last run were cleared.
+        bound += 1
     }
 
     private mutating func position() -> CInt {
