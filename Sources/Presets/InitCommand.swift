@@ -41,18 +41,24 @@ struct InitCommand: ParsableCommand {
         let given = try values.map(Self.pair)
         guard access(file, F_OK) != 0 else { throw failed("there is a file \(file); name another one with --file") }
         let preset = try ProviderPreset.named(
-            provider ?? Self.ask("Which provider (`latchkey providers` lists them)?", orElse: "--provider"))
-        let url = try publicURL ?? Self.ask("The public address of this server?", "http://127.0.0.1:8080")
+            provider ?? Self.ask("Which provider (`latchkey providers` lists them)?", orElse: "--provider").lowercased()
+        )
+        var url = try publicURL ?? Self.ask("The public address of this server?", "http://127.0.0.1:8080")
+        if url.hasSuffix("/") { url.removeLast() }
         var keys = given
         let key = "private_key_file"
         if preset.needs.contains(where: { $0.name == key }), !given.contains(where: { $0.name == key }) {
             keys.append((key, try Self.ask("The file of the private key?", orElse: "--set \(key)=…")))
         }
+        let isLocal = keys.contains { key in
+            ["http://127.0.0.1", "http://localhost"].contains { key.value.hasPrefix($0) }
+        }
         let lines =
             [
                 "# Made by latchkey init. `latchkey check-config --keys` lists all keys.",
                 "public_url: \(JSONValue.string(url).text)",
-            ] + preset.section(with: keys)
+            ] + (isLocal ? ["allow_loopback_http: true    # for development: the provider has no https"] : [])
+            + preset.section(with: keys)
         let text = lines.joined(separator: "\n") + "\n"
         try check(text)
         try write(text)

@@ -69,6 +69,17 @@ struct ProviderPresetTests {
 
     static let rows = PresetsFeature.all
 
+    @Test("docs/providers.md has a row for each")
+    func documented() throws {
+        let page = try Repository.text("docs/providers.md")
+        for preset in Self.rows {
+            let keys = preset.needed.map { "`\($0.name)`" }.joined(separator: ", ")
+            let lacks = preset.lacks.isEmpty ? "–" : preset.lacks.joined(separator: ", ")
+            let row = "| `\(preset.name)` | \(preset.title) | \(keys) | \(lacks) |"
+            #expect(page.contains(row + "\n"), "\(row)")
+        }
+    }
+
     @Test("Two or three keys are enough for the best-known providers")
     func few() throws {
         let google = try configuration("providers: {google: {client_id: a, client_secret: b}}").providers[0]

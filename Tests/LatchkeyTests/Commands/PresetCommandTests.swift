@@ -99,6 +99,11 @@ import Testing
                 """))
         #expect(made.output.contains("latchkey serve --config made.yaml"))
         #expect(try await run(["check-config", "--config", "made.yaml"]).status == 0)
+        // A provider on this machine may have no https.
+        let local = ["--set", "realm=staff", "--set", "url=http://localhost:8081", "--file", "local.yaml"]
+        let url = ["--public-url", "http://127.0.0.1:8080/"]
+        #expect(try await run(["init", "--provider", "keycloak"] + url + local).status == 0)
+        #expect(try text("local.yaml").contains("public_url: \"http://127.0.0.1:8080\"\nallow_loopback_http: true "))
     }
 
     @Test(
