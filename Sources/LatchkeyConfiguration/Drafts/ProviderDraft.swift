@@ -14,6 +14,8 @@ struct ProviderDraft: GroupDraft {
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
+    var verified: [UserAttribute: UserEndpoint.Member] = [:]
+    var emailsEndpoint: EndpointURL?
     var profile: SecurityProfile?
     var rules = ServerRules()
     var clients: [ClientDraft] = []
@@ -93,6 +95,10 @@ struct ProviderDraft: GroupDraft {
         let before = context.problems.count
         if let profile { meet(profile, &context) }
         guard context.problems.count == before else { return nil }
+        let dialect = rules.variations.dialect
+        if dialect != .standard {
+            for index in clients.indices { clients[index].method = clients[index].method ?? .clientSecretPost }
+        }
         let clients = clients.finished(beneath: ".clients", &context)
         // The reader has reported what is required and missing.
         guard !place.isBroken, context.problems.count == before, var provider = provider(id, clients) else {
@@ -110,12 +116,17 @@ struct ProviderDraft: GroupDraft {
             "give a client a secret or a private_key, or set it to off")
         guard kind == .oauth2 else { return provider }
         context.refuse(
+            if: dialect != .standard && clients.contains { $0.authentication.method != .clientSecretPost },
+            place.origin,
+            "has dialect: \(dialect.rawValue), and a client that authenticates without a secret in the form",
+            "give each client its secret, and remove token_endpoint_auth_method")
+        context.refuse(
             if: rules.responseMode.isSigned, place.origin,
             "has response_mode: \(rules.responseMode.rawValue), but no metadata that names the keys",
             "make it query or form_post, or make the kind oidc")
         guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
         var user = UserEndpoint(url: userEndpoint, subject: subject)
-        user.attributes = attributes
+        (user.attributes, user.verified, user.emails) = (attributes, verified, emailsEndpoint)
         provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
         return provider
     }
