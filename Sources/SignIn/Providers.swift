@@ -265,6 +265,8 @@ package final class AuthorizationServer: Sendable {
 public struct ServerRules: Sendable, Hashable {
     /// The extensions of the protocols that are used.
     public var extensions = ProtocolExtensions()
+    /// How requests to a provider without ID tokens are written.
+    public var variations = RequestVariations()
     /// The values of `typ` that ID tokens may have.
     public var idTokenTypes = IDTokenType.standard
     /// The `response_mode` of authorization requests.

@@ -39,10 +39,42 @@ extension ProviderDraft {
             "The member of the user's JSON that identifies the user and is never reassigned, such as id."
         ).required().of(.oauth2),
         Setting(
-            "attributes", .attributes, \.attributes,
+            "attributes", .attributes(UserAttribute.claims), \.attributes,
             "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, "
-                + "if they have other names; data.email is the member email of the object data."
+                + "if they have other names; data.email is the member email of the object data, and data.0.email that "
+                + "of the first element of the array data."
         ).of(.oauth2),
+        Setting(
+            "verified", .attributes(UserAttribute.verifiable), \.verified,
+            "The members of the user's JSON that say whether email and phone_number are verified, if they are not "
+                + "email_verified and phone_number_verified, such as {email: verified}."
+        ).of(.oauth2),
+        Setting(
+            "emails_endpoint", .optional(.carrierURL), \.emailsEndpoint,
+            "The URL that returns the user's e-mail addresses as a JSON array, each with email, primary and verified. "
+                + "The primary one is the user's email. If it fails, users sign in all the same, and the log says so."
+        ).of(.oauth2),
+        Setting(
+            "refresh_endpoint", .optional(.carrierURL), \.rules.variations.refreshEndpoint,
+            "Where refresh tokens are sent. The default is the token endpoint."
+        ).withoutDefault().of(.oauth2),
+        Setting(
+            "scope_separator", .choice, \.rules.variations.scopeSeparator,
+            "What is between the scopes of an authorization request: space, as RFC 6749 has it and by default; or "
+                + "comma."
+        ).withoutDefault().of(.oauth2),
+        Setting(
+            "access_token_parameter", .optional(.parameterName), \.rules.variations.accessTokenParameter,
+            "The query parameter that has the access token in requests for the user, the e-mail addresses and "
+                + "resources, for a provider that does not take it in the Authorization field."
+        ).of(.oauth2),
+        Setting(
+            "dialect", .choice, \.rules.variations.dialect,
+            "An OAuth 2.0 of the provider's own. tiktok: client_key is the client id, and commas are between scopes; "
+                + "wechat: also appid and secret are the client, the token request is GET, access tokens are in the "
+                + "query, and the request for the user has the openid of the token response; standard: RFC 6749, the "
+                + "default."
+        ).withoutDefault().of(.oauth2),
         Setting(
             "profile", .optional(.choice), \.profile,
             "A security profile. fapi2: FAPI 2.0 Security Profile; fapi2-message-signing: also with signed "

@@ -16,6 +16,8 @@ struct ProviderDraft: GroupDraft {
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
+    var verified: [UserAttribute: UserEndpoint.Member] = [:]
+    var emailsEndpoint: EndpointURL?
     var profile: SecurityProfile?
     var rules = ServerRules()
     var clients: [ClientDraft] = []
@@ -95,6 +97,10 @@ struct ProviderDraft: GroupDraft {
         takeOnlyClient(&context)
         if let profile { meet(profile, &context) }
         guard context.problems.count == before else { return nil }
+        let dialect = rules.variations.dialect
+        if dialect != .standard {
+            for index in clients.indices { clients[index].method = clients[index].method ?? .clientSecretPost }
+        }
         let clients = finishedClients(&context)
         // The reader has reported what is required and missing.
         guard !place.isBroken, context.problems.count == before, var provider = provider(id, clients) else {
@@ -112,12 +118,17 @@ struct ProviderDraft: GroupDraft {
             "give a client a secret or a private_key, or set it to off")
         guard kind == .oauth2 else { return provider }
         context.refuse(
+            if: dialect != .standard && clients.contains { $0.authentication.method != .clientSecretPost },
+            place.origin,
+            "has dialect: \(dialect.rawValue), and a client that authenticates without a secret in the form",
+            "give each client its secret, and remove token_endpoint_auth_method")
+        context.refuse(
             if: rules.responseMode.isSigned, place.origin,
             "has response_mode: \(rules.responseMode.rawValue), but no metadata that names the keys",
             "make it query or form_post, or make the kind oidc")
         guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
         var user = UserEndpoint(url: userEndpoint, subject: subject)
-        user.attributes = attributes
+        (user.attributes, user.verified, user.emails) = (attributes, verified, emailsEndpoint)
         provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
         return provider
     }

@@ -72,12 +72,13 @@ extension ValueType {
         }
     }
 
-    static var attributes: ValueType<[UserAttribute: UserEndpoint.Member]> {
+    /// The members of some attributes.
+    static func attributes(_ known: [UserAttribute]) -> ValueType<[UserAttribute: UserEndpoint.Member]> {
         .group("a group of attribute: member") {
             "\($0.rawValue)=\($1.text)"
         } key: { (name) throws(InvalidValueError) in
-            guard let attribute = UserAttribute(rawValue: name), attribute != .username else {
-                let names = UserAttribute.claims.map(\.rawValue).joined(separator: ", ")
+            guard let attribute = known.first(where: { $0.rawValue == name }) else {
+                let names = known.map(\.rawValue).joined(separator: ", ")
                 throw InvalidValueError("there is no such attribute", "give one of \(names)")
             }
             return attribute

@@ -28,8 +28,13 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     }
 
     /// Reads claims about a user, in either shape. What is not a proper attribute is left out.
-    /// - Parameter renamed: The members that have other names than the attributes.
-    init(_ claims: JSONObject, renamed: [UserAttribute: UserEndpoint.Member] = [:]) {
+    /// - Parameters:
+    ///   - renamed: The members that have other names than the attributes.
+    ///   - flags: The members that say whether an attribute is verified, if they have other names.
+    init(
+        _ claims: JSONObject, renamed: [UserAttribute: UserEndpoint.Member] = [:],
+        verified flags: [UserAttribute: UserEndpoint.Member] = [:]
+    ) {
         self.init()
         for attribute in UserAttribute.claims {
             if let member = renamed[attribute] {
@@ -39,7 +44,12 @@ public struct UserInfo: Sendable, Hashable, Redacted {
             }
         }
         for attribute in UserAttribute.verifiable {
-            verified[attribute] = Self.verified(attribute, attributes, in: claims, renamed)
+            verified[attribute] =
+                if let member = flags[attribute] {
+                    attributes[attribute] == nil ? nil : Self.flag(member.value(in: claims))
+                } else {
+                    Self.verified(attribute, attributes, in: claims, renamed)
+                }
         }
         for claim in ConsentedClaim.allCases where claims[claim.rawValue] != nil {
             self.claims[claim] = Self.value(of: claim, in: claims)
@@ -88,7 +98,7 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     }
 
     /// A text, or an object's `value` that is a text.
-    private static func text(_ value: JSONValue?, maximumBytes: Int = 255) -> String? {
+    static func text(_ value: JSONValue?, maximumBytes: Int = 255) -> String? {
         let plain = value?.object.map { $0["value"] } ?? value
         guard let text = plain?.string, (1...maximumBytes).contains(text.utf8.count),
             !text.unicodeScalars.contains(where: isControl)
@@ -105,7 +115,7 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     }
 
     /// A boolean, which some providers write as a text.
-    private static func flag(_ value: JSONValue?) -> Bool? {
+    static func flag(_ value: JSONValue?) -> Bool? {
         switch value {
         case .bool(let flag): flag
         case .string("true"): true

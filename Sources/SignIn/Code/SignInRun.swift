@@ -104,9 +104,12 @@ package final class SignInRun: UserVerification {
         begin(.userinfo)
         var user = try await mappingProviderErrors(
             await relyingParty.user(
-                accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, client: client.credentials,
-                provider: provider, correlationID: correlationID),
+                accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, userMember: tokens.userMember,
+                client: client.credentials, provider: provider, correlationID: correlationID),
             codeWasPosted: true)
+        if let reason = user.emailsFailure {
+            note("the list of e-mail addresses cannot be read", ["reason": "\(reason)"], at: .warning)
+        }
         user.attributes = requested(user.attributes)
         return user
     }
