@@ -36,6 +36,7 @@ extension Configuration {
         configuration.addressPolicy = AddressPolicy(
             allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks)
         configuration.allowLoopbackHTTP = allowsLoopbackHTTP
+        configuration.plainHTTPHosts = Set(plainHTTPHosts)
         configuration.caBundle = outbound.certificateAuthorities
         configuration.additionalCABundle = outbound.additionalAuthorities
         configuration.userAgent = "latchkey/\(LatchkeyVersion.text)"
@@ -84,6 +85,7 @@ extension Configuration {
     package func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
         var party = provider.unconfiguredParty
         party.extensions = provider.extensions
+        party.variations = provider.variations
         switch provider.kind {
         case .zenkey:
             party.trustedHosts = zenkey.trustedHosts
@@ -100,6 +102,11 @@ extension Configuration {
         party.urlPolicy = endpointPolicy
         party.idTokenRules = idToken
         party.idTokenRules.types = provider.idTokenTypes
+        party.idTokenRules.trustedAudiences = Set(provider.trustedAudiences)
+        party.idTokenRules.tenants = provider.tenants
+        party.metadataURL = provider.metadataURL
+        party.endpoints = provider.rules.endpoints
+        party.logoutParameters = provider.logoutParameters
         party.signingAlgorithms = provider.clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
         party.bulkhead = outbound.bulkhead
         party.limits = outbound.limits
@@ -144,7 +151,7 @@ extension Configuration {
                     case .oauth2: .oauth2(server(provider))
                     case .camara: features.lazy.compactMap { $0.group(of: servers, server) }.first.map { .group($0) }
                     }
-                return kind.map { SignIn.Provider(name: path, title: provider.name, kind: $0) }
+                return kind.map { SignIn.Provider(name: path, title: provider.name, color: provider.color, kind: $0) }
             })
     }
 

@@ -22,8 +22,14 @@ struct ConfigurationCheck {
         let (hasURL, hasClients) = (configuration.zenkey.discoveryURL != nil, !configuration.zenkey.clients.isEmpty)
         // With other providers, carriers are optional, but not half of their settings.
         let needsCarriers = !given.contains("providers") || hasURL || hasClients
+        // Browsers sign in without one. What a refused provider would have had is not known.
+        let isUnknown = given.contains("providers") && configuration.providers.isEmpty
+        let mayLackKeys = configuration.hasBrowserSignIns || isUnknown
         let needed = [
-            ("api_keys", configuration.apiKeys.isEmpty, "without it no app can call the API"),
+            (
+                "api_keys", configuration.apiKeys.isEmpty && !mayLackKeys,
+                "without it no app can call the API"
+            ),
             ("zenkey.discovery_url", needsCarriers && !hasURL, "without it no carrier can be found"),
             ("zenkey.clients", needsCarriers && !hasClients, "without it no user can sign in"),
             ("providers", given.contains("providers") && configuration.providers.isEmpty, "it is empty"),
@@ -95,7 +101,12 @@ struct ConfigurationCheck {
         let trusted = configuration.zenkey.trustedHosts
         let counts = configuration.providers.reduce(into: [:]) { $0[$1.issuer, default: 0] += 1 }
         for provider in configuration.providers where provider.kind == .oauth2 {
-            guard counts[provider.issuer] != 1 || trusted.contains(provider.issuer.host) else { continue }
+            let isOfTenant = configuration.providers.contains {
+                $0.rules.tenants?.tenant(of: provider.issuer.text) != nil
+            }
+            guard counts[provider.issuer] != 1 || trusted.contains(provider.issuer.host) || isOfTenant else {
+                continue
+            }
             refuse(
                 "providers.\(provider.id).issuer",
                 "may also be the issuer of another provider, whose users could then be confused with its "

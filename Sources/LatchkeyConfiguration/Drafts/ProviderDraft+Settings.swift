@@ -4,7 +4,7 @@ internal import SignIn
 
 /// The keys of a provider, each with the kinds that have it.
 extension ProviderDraft {
-    static let settings = ofOpenID + ofNumbers.map { $0.of(.camara) }
+    static let settings = ofOpenID + ofClients + [clientList] + ofNumbers.map { $0.of(.camara) }
 
     private static let ofOpenID: [Setting<ProviderDraft>] = [
         Setting(
@@ -12,18 +12,48 @@ extension ProviderDraft {
             "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens; camara: mobile "
                 + "operators that tell the verified phone number of a device."
         ).withoutDefault(),
+        Setting(
+            "preset", .optional(.keyID), \.preset,
+            "The provider that the section is for, by its name in `latchkey providers`, whose settings the section "
+                + "begins with. By default it is the name in paths, unless a kind is given."),
         Setting("name", .shownName, \.name, "The name that users see; by default the name in paths."),
         Setting(
-            "issuer", .optional(.issuer), \.issuer,
+            "color", .optional(.color), \.color, "The color of the button that leads to the provider, for frontends."),
+        Setting(
+            "issuer", .optional(.templatedIssuer), \.templatedIssuer,
             "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 it is the issuer of "
-                + "the users' identities and must never change."
+                + "the users' identities and must never change. For oidc it may have {tenantid} in the place of the "
+                + "tenant, with tenants."
         ).required("give the provider's issuer, an https URL").of(.oidc, .oauth2),
         Setting(
-            "authorization_endpoint", .optional(.carrierURL), \.authorizationEndpoint, "The authorization endpoint."
-        ).required().of(.oauth2),
+            "tenants", .list(of: .tenant, "any, or a list of tenants"), \.tenants,
+            "The tenants whose users may sign in where issuer has {tenantid}: their ids, which ID tokens have as tid; "
+                + "or any. A user's identity has the issuer of the tenant."
+        ).of(.oidc),
         Setting(
-            "token_endpoint", .optional(.carrierURL), \.tokenEndpoint, "The token endpoint."
-        ).required().of(.oauth2),
+            "metadata_url", .optional(.carrierURL), \.rules.metadataURL,
+            "Where the provider's metadata is, if it is not at {issuer}/.well-known/openid-configuration. The issuer "
+                + "in it must still be issuer."
+        ).of(.oidc),
+        Setting(
+            "authorization_endpoint", .optional(.carrierURL), \.rules.endpoints["authorization_endpoint"],
+            "The authorization endpoint. Of oidc it wins over the metadata's, as the other endpoints do."
+        ).required(of: .oauth2).of(.oidc, .oauth2),
+        Setting(
+            "token_endpoint", .optional(.carrierURL), \.rules.endpoints["token_endpoint"], "The token endpoint."
+        ).required(of: .oauth2).of(.oidc, .oauth2),
+        Setting(
+            "userinfo_endpoint", .optional(.carrierURL), \.rules.endpoints["userinfo_endpoint"],
+            "The userinfo endpoint, which wins over the metadata's."
+        ).of(.oidc),
+        Setting(
+            "jwks_uri", .optional(.carrierURL), \.rules.endpoints["jwks_uri"],
+            "The URL of the signing keys, which wins over the metadata's."
+        ).of(.oidc),
+        Setting(
+            "end_session_endpoint", .optional(.carrierURL), \.rules.endpoints["end_session_endpoint"],
+            "The URL that ends the user's session at the provider, which wins over the metadata's."
+        ).of(.oidc),
         Setting(
             "user_endpoint", .optional(.carrierURL), \.userEndpoint,
             "The URL that returns the user as JSON for an access token."
@@ -33,10 +63,42 @@ extension ProviderDraft {
             "The member of the user's JSON that identifies the user and is never reassigned, such as id."
         ).required().of(.oauth2),
         Setting(
-            "attributes", .attributes, \.attributes,
+            "attributes", .attributes(UserAttribute.claims), \.attributes,
             "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, "
-                + "if they have other names; data.email is the member email of the object data."
+                + "if they have other names; data.email is the member email of the object data, and data.0.email that "
+                + "of the first element of the array data."
         ).of(.oauth2),
+        Setting(
+            "verified", .attributes(UserAttribute.verifiable), \.verified,
+            "The members of the user's JSON that say whether email and phone_number are verified, if they are not "
+                + "email_verified and phone_number_verified, such as {email: verified}."
+        ).of(.oauth2),
+        Setting(
+            "emails_endpoint", .optional(.carrierURL), \.emailsEndpoint,
+            "The URL that returns the user's e-mail addresses as a JSON array, each with email, primary and verified. "
+                + "The primary one is the user's email. If it fails, users sign in all the same, and the log says so."
+        ).of(.oauth2),
+        Setting(
+            "refresh_endpoint", .optional(.carrierURL), \.rules.variations.refreshEndpoint,
+            "Where refresh tokens are sent. The default is the token endpoint."
+        ).withoutDefault().of(.oauth2),
+        Setting(
+            "scope_separator", .choice, \.rules.variations.scopeSeparator,
+            "What is between the scopes of an authorization request: space, as RFC 6749 has it and by default; or "
+                + "comma."
+        ).withoutDefault().of(.oauth2),
+        Setting(
+            "access_token_parameter", .optional(.parameterName), \.rules.variations.accessTokenParameter,
+            "The query parameter that has the access token in requests for the user, the e-mail addresses and "
+                + "resources, for a provider that does not take it in the Authorization field."
+        ).of(.oauth2),
+        Setting(
+            "dialect", .choice, \.rules.variations.dialect,
+            "An OAuth 2.0 of the provider's own. tiktok: client_key is the client id, and commas are between scopes; "
+                + "wechat: also appid and secret are the client, the token request is GET, access tokens are in the "
+                + "query, and the request for the user has the openid of the token response; standard: RFC 6749, the "
+                + "default."
+        ).withoutDefault().of(.oauth2),
         Setting(
             "profile", .optional(.choice), \.profile,
             "A security profile. fapi2: FAPI 2.0 Security Profile; fapi2-message-signing: also with signed "
@@ -112,15 +174,57 @@ extension ProviderDraft {
                 + "is JWT and absent."
         ).withoutDefault().of(.oidc, .camara),
         Setting(
-            name: "clients", type: "a list of clients, or id:secret,id2:secret2",
-            schema: .list(of: .definition("client")), isSecret: true,
-            meaning: "The apps registered with the provider, with the keys of zenkey.clients.",
-            set: { node, draft, context in
-                draft.clients = ClientDraft.read(node, of: draft.kind, &context) ?? draft.clients
-            },
-            show: { $0.clients.map { "\($0.id?.text ?? ""):‹redacted›" }.joined(separator: ",") }
-        ).required("give the app's client id and secret").of(.oidc, .oauth2),
+            "trusted_audiences", .list(of: .clientID, "a list of audiences"), \.rules.trustedAudiences,
+            "The audiences that ID tokens may have beside the client (OpenID Connect Core section 3.1.3.7). Such a "
+                + "token must have the client as azp."
+        ).of(.oidc),
+        Setting(
+            "authorization_parameters", .authorizationParameters, \.rules.parameters.fixed,
+            "Parameters of authorization requests, by name, such as access_type: offline. acr_values, max_age and "
+                + "prompt count where the app does not say them."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "request_parameters", .list(of: .requestParameter, "a list of parameters"), \.rules.parameters.fromApps,
+            "The parameters of authorization requests that an app may send with the start of a sign-in, such as "
+                + "organization or ui_locales."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "logout_parameters", .logoutParameters, \.rules.logoutParameters,
+            "The parameters of logout requests in place of the usual ones, by name. The values {client_id}, "
+                + "{post_logout_redirect_uri}, {state} and {id_token_hint} stand for the usual ones."
+        ).of(.oidc),
+        Setting(
+            "pkce", .choice, \.rules.pkce,
+            "required: requests have a code challenge (RFC 7636); optional: those that an app makes itself need none; "
+                + "off: none has one, for a provider that refuses it. The default is required."
+        ).withoutDefault().of(.oidc, .oauth2),
+        Setting(
+            "nonce", .choice, \.rules.nonce,
+            "required: requests have a nonce, which ID tokens repeat; off: none has one, for a provider that does not "
+                + "repeat it. The default is required."
+        ).withoutDefault().of(.oidc),
+        Setting(
+            "accept_state_alone", .flag(), \.rules.acceptsStateAlone,
+            "Whether pkce and nonce may both be off. Then state alone ties a sign-in to the browser that began it."
+        ).of(.oidc),
     ]
+
+    /// The keys of a client: for the only client, or for all clients of the list that do not have them.
+    private static let ofClients: [Setting<ProviderDraft>] = {
+        let own = Set(ofOpenID.map(\.name))
+        return ClientDraft.settings.map(\.ofProvider).filter { !own.contains($0.name) }
+    }()
+
+    /// It begins as what ``ofClients`` say.
+    private static let clientList = Setting<ProviderDraft>(
+        name: "clients", type: "a list of clients, or id:secret,id2:secret2",
+        schema: .list(of: .definition("client")), isSecret: true,
+        meaning: "The apps registered with the provider, if there are several, with the keys of zenkey.clients.",
+        set: { node, draft, context in
+            draft.clients = ClientDraft.read(node, of: draft.kind, common: draft.client, &context) ?? draft.clients
+        },
+        show: { $0.clients.map { "\($0.id?.text ?? ""):‹redacted›" }.joined(separator: ",") }
+    ).of(.oidc, .oauth2)
 
     private static let ofNumbers: [Setting<ProviderDraft>] = [
         Setting(
@@ -191,19 +295,6 @@ extension ProviderDraft {
                 + "believed; accept: it is, and the log says so. The default is refuse."
         ).withoutDefault(),
         Setting(
-            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.client.rules.redirectURIs,
-            "The redirect URIs of the apps that verify numbers, as a client's."),
-        Setting(
-            "client_types", .clientTypes, \.client.rules.clientTypes,
-            "The kinds of frontend that a redirect URI is for, as a client's."),
-        Setting(
-            "require_code_challenge", .flag(), \.client.rules.requiresCodeChallenge,
-            "Whether a sign-in needs a code_challenge, as a client's. The default is false."
-        ).withoutDefault(),
-        Setting(
-            "allowed_origins", .list(of: .origin, "a list of origins"), \.client.rules.allowedOrigins,
-            "The origins of the apps' web frontends, as a client's."),
-        Setting(
             name: "operators", type: "a list of operators", schema: .list(of: .definition("operator")),
             isSecret: false,
             meaning: "The mobile operators, each an OpenID provider with CAMARA APIs.",
@@ -264,4 +355,19 @@ extension ProviderDraft {
             "id_token_signed_response_alg", .optional(.choice), \.client.rules.idTokenSigningAlgorithm,
             "The only algorithm that the operator's ID tokens may be signed with, as a client's."),
     ]
+}
+
+extension Setting<ClientDraft> {
+    /// The key in the section of a provider.
+    fileprivate var ofProvider: Setting<ProviderDraft> {
+        let isOfAll = ["redirect_uris", "client_types", "require_code_challenge", "allowed_origins"].contains(name)
+        return Setting<ProviderDraft>(
+            name: ["id", "secret"].contains(name) ? "client_\(name)" : name, type: type, schema: schema,
+            isSecret: isSecret, meaning: name == "secret" ? "The secret of client_id." : meaning,
+            set: { [name, set] node, draft, context in
+                set(node, &draft.client, &context)
+                draft.client.place.given[name] = node.origin
+            }, show: { [show] in show($0.client) }, reload: reload,
+            kinds: kinds.intersection(isOfAll ? [.oidc, .oauth2, .camara] : [.oidc, .oauth2]))
+    }
 }

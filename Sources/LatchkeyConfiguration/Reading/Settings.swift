@@ -27,6 +27,8 @@ public struct Settings: Sendable {
 
     /// Of the features.
     let groups: [any FeatureSettings.Type]
+    /// The providers that a feature knows; nil where no feature does.
+    let presets: (@Sendable () -> [ProviderPreset])?
     private let unmet: [FeatureDemand]
     let ofFeatures: [Setting<Configuration>]
     let all: [Setting<Configuration>]
@@ -34,7 +36,15 @@ public struct Settings: Sendable {
     /// The settings of the core and of some features.
     /// - Parameter unmet: What keys of the core ask of other features. A configuration that has one is refused.
     public init(_ features: [any FeatureSettings.Type], unmet: [FeatureDemand] = []) {
+        self.init(features, presets: nil, unmet: unmet)
+    }
+
+    /// - Parameter presets: The providers that a feature knows; nil where no feature does.
+    package init(
+        _ features: [any FeatureSettings.Type], presets: (@Sendable () -> [ProviderPreset])?, unmet: [FeatureDemand]
+    ) {
         groups = features
+        self.presets = presets
         self.unmet = unmet
         ofFeatures = features.flatMap { $0.inConfiguration }
         all = ofFeatures.reduce(into: Self.ofCore) { all, setting in
@@ -59,11 +69,15 @@ public struct Settings: Sendable {
     private static let ofCore: [Setting<Configuration>] =
         general + quotas + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
 
-    /// `allow_loopback_http` is first: it decides which URLs are valid.
+    /// `allow_loopback_http` and `plain_http_hosts` are first: they decide which URLs are valid.
     private static let general: [Setting<Configuration>] = [
         Setting(
             "allow_loopback_http", .flag(), \.allowsLoopbackHTTP,
             "Allows plain HTTP to providers on loopback addresses; for development and tests."),
+        Setting(
+            "plain_http_hosts", .list(of: .hostName, "a list of host names"), \.plainHTTPHosts,
+            "Hosts of providers that plain HTTP is allowed to, such as a container's name. It is sent to private "
+                + "addresses only, which outbound.allow_private_networks must allow."),
         Setting(
             "public_url", .optional(.publicURL), \.publicURL,
             "The base URL of this server as browsers and apps know it."),

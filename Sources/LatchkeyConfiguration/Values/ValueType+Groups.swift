@@ -57,13 +57,6 @@ extension ValueType {
     }
 }
 
-extension ConfigurationNode {
-    fileprivate var entries: [ConfigurationEntry]? {
-        guard case .mapping(let entries) = value else { return nil }
-        return entries
-    }
-}
-
 extension ValueType {
     /// `{"310410": "https://carrier.example.com"}`, or `310410=https://carrier.example.com`.
     static var issuers: ValueType<[MCCMNC: EndpointURL]> {
@@ -79,17 +72,38 @@ extension ValueType {
         }
     }
 
-    static var attributes: ValueType<[UserAttribute: UserEndpoint.Member]> {
+    /// The members of some attributes.
+    static func attributes(_ known: [UserAttribute]) -> ValueType<[UserAttribute: UserEndpoint.Member]> {
         .group("a group of attribute: member") {
             "\($0.rawValue)=\($1.text)"
         } key: { (name) throws(InvalidValueError) in
-            guard let attribute = UserAttribute(rawValue: name), attribute != .username else {
-                let names = UserAttribute.claims.map(\.rawValue).joined(separator: ", ")
+            guard let attribute = known.first(where: { $0.rawValue == name }) else {
+                let names = known.map(\.rawValue).joined(separator: ", ")
                 throw InvalidValueError("there is no such attribute", "give one of \(names)")
             }
             return attribute
         } element: { entry, context in
             ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
+        }
+    }
+
+    /// Texts of up to 1024 printable ASCII characters by the names of parameters.
+    static func parameters(
+        name check: @escaping @Sendable (String) throws(InvalidValueError) -> String,
+        value checkValue: @escaping @Sendable (String, String) throws(InvalidValueError) -> Void
+    ) -> ValueType<[String: String]> {
+        .group("a group of name: value, or name=value,name=value", isText: true) {
+            "\($0)=\($1)"
+        } key: { (name) throws(InvalidValueError) in
+            try check(name)
+        } element: { entry, context in
+            ValueType<String>.scalar("a text", show: { $0 }) { (text, _) throws(InvalidValueError) in
+                try require(
+                    (1...1024).contains(text.utf8.count) && text.utf8.allSatisfy(\.isPrintableASCII),
+                    else: "is not a text of up to 1024 ASCII characters")
+                try checkValue(entry.name, text)
+                return text
+            }.read(entry.node, &context)
         }
     }
 

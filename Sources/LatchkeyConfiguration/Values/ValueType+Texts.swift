@@ -97,6 +97,13 @@ extension ValueType {
         }
     }
 
+    static var hostName: ValueType<String> {
+        .parsed("a host name", show: { $0 }, "is not a host name", "give one such as keycloak, without a port") {
+            text in
+            EndpointURL("https://\(text)/", policy: .httpsOnly).flatMap { $0.host == text.lowercased() ? $0.host : nil }
+        }
+    }
+
     static var hostPattern: ValueType<String> {
         .parsed(
             "a host pattern", show: { $0 }, "is not a host pattern",
@@ -143,6 +150,14 @@ extension ValueType {
     public static var shownName: ValueType<String> {
         .parsed("a name of up to 64 characters", show: Printable.line, "is not a name that can be shown") {
             (1...64).contains($0.count) && Printable.line($0) == $0 ? $0 : nil
+        }
+    }
+
+    static var color: ValueType<String> {
+        .parsed("a color", show: { $0 }, "is not a color", "write # and six hexadecimal digits, in quotes") { text in
+            let digits = text.lowercased().dropFirst()
+            let isColor = text.first == "#" && digits.utf8.count == 6 && String(digits).consists(of: "0123456789abcdef")
+            return isColor ? "#\(digits)" : nil
         }
     }
 
@@ -288,5 +303,12 @@ extension ValueType {
             "the name of a member", show: { $0.text }, "is not the name of a member",
             "write one such as id, or data.id for one in an object"
         ) { UserEndpoint.Member($0) }
+    }
+
+    static var parameterName: ValueType<String> {
+        .parsed(
+            "the name of a parameter", show: \.self, "is not the name of a parameter",
+            "use 1 to 32 letters, digits, hyphens and underscores"
+        ) { (1...32).contains($0.utf8.count) && $0.utf8.allSatisfy(PercentEncoding.isUnreserved) ? $0 : nil }
     }
 }

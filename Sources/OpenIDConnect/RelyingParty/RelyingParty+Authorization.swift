@@ -35,7 +35,8 @@ extension RelyingParty {
         guard configuration.extensions.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests)
         else {
             guard let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo) else {
-                return AuthorizationDestination(url: request.url(at: browsersGoTo), expiresIn: nil)
+                let items = configuration.variations.spelled(request.items)
+                return AuthorizationDestination(url: browsersGoTo.appending(query: items), expiresIn: nil)
             }
             return AuthorizationDestination(
                 url: request.url(at: browsersGoTo, signedAs: requestObject), expiresIn: RequestObject.lifetime)

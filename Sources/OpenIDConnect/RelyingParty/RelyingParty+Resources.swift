@@ -14,21 +14,43 @@ extension RelyingParty {
     ///
     /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens,
     ///   or a transport code. The code is spent in every case.
-    /// - Parameter correlationID: Of the sign-in, for the log. The others are as in the request for userinfo.
+    /// - Parameters:
+    ///   - userMember: As ``TokenResponse/userMember``.
+    ///   - correlationID: Of the sign-in, for the log. The others are as in the request for userinfo.
     public func user(
-        accessToken: Secret, boundTo key: DPoPKey? = nil, client: ClientCredentials? = nil,
-        provider: ProviderMetadata, correlationID: CorrelationID? = nil
+        accessToken: Secret, boundTo key: DPoPKey? = nil, userMember: String? = nil,
+        client: ClientCredentials? = nil, provider: ProviderMetadata, correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ProviderUser {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")
         }
-        return try await send(
-            "The request to the user endpoint", with: accessToken, key, clientTLS(of: client, at: provider),
-            to: endpoint.url, of: provider, .userInfo, upTo: configuration.limits.userInfoBytes, correlationID,
-            codeMayBeSpent: true
+        let limits = configuration.limits
+        let clientTLS = clientTLS(of: client, at: provider)
+        let name = configuration.variations.dialect.userMember
+        let query = name.flatMap { name in userMember.map { [(name: name, value: $0)] } } ?? []
+        var user = try await send(
+            "The request to the user endpoint", with: accessToken, key, clientTLS,
+            to: endpoint.url.appending(query: query), of: provider, .userInfo, upTo: limits.userInfoBytes,
+            correlationID, codeMayBeSpent: true
         ) { (response) throws(OIDCError) in
-            try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
+            try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: limits)
         }
+        guard let emails = endpoint.emails else { return user }
+        do throws(OIDCError) {
+            let named = user
+            // Not the step of the user endpoint: a list that is down must not open the circuit breaker of sign-ins.
+            user = try await send(
+                "The request for the e-mail addresses", with: accessToken, key, clientTLS, to: emails, of: provider,
+                .resource, upTo: limits.userInfoBytes, correlationID, codeMayBeSpent: true
+            ) { (response) throws(OIDCError) in
+                var user = named
+                try user.takeEmail(response, limits: limits)
+                return user
+            }
+        } catch {
+            user.emailsFailure = error.reason
+        }
+        return user
     }
 
     /// Fetches a user's resource from a provider.

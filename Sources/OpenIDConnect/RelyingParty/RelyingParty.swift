@@ -71,6 +71,11 @@ public final class RelyingParty: Sendable {
         return issuer
     }
 
+    /// Whether a text names the issuer of a provider, or of one of its tenants.
+    package func isIssuer(_ text: String, of issuer: String) -> Bool {
+        configuration.idTokenRules.tenants.map { $0.tenant(of: text) != nil } ?? issuer.hasSameBytes(as: text)
+    }
+
     /// See ``Configuration/usesNetworkDiscovery``.
     public var usesNetworkDiscovery: Bool { configuration.usesNetworkDiscovery }
 
@@ -237,8 +242,11 @@ public final class RelyingParty: Sendable {
         ]
         try client?.authenticate(
             &form, &headers, to: url, of: provider, id: random.token(bytes: 16), now: clock.now())
+        form = configuration.variations.spelled(form)
+        let isGet = configuration.variations.dialect == .wechat
         var request = OutboundRequest(
-            method: .post, url: url, headers: headers, body: PercentEncoding.form(form),
+            method: isGet ? .get : .post, url: isGet ? url.appending(query: form) : url,
+            headers: isGet ? Array(headers.dropFirst()) : headers, body: isGet ? [] : PercentEncoding.form(form),
             timeout: configuration.limits.tokenTimeout, maximumBodyBytes: configuration.limits.tokenBytes,
             destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
         request.clientTLS = clientTLS
@@ -311,11 +319,10 @@ public final class RelyingParty: Sendable {
         accepting mediaType: String = "application/json", _ correlationID: CorrelationID?, codeMayBeSpent: Bool,
         change: (inout OutboundRequest) -> Void = { _ in }, read: (OutboundResponse) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
+        let placed = configuration.variations.place(accessToken, ofType: key == nil ? "Bearer" : "DPoP", in: url)
         var request = OutboundRequest(
-            method: .get, url: url,
-            headers: [
-                ("Authorization", (key == nil ? "Bearer " : "DPoP ") + accessToken.exposed), ("Accept", mediaType),
-            ],
+            method: .get, url: placed.url,
+            headers: placed.field.map { [$0, ("Accept", mediaType)] } ?? [("Accept", mediaType)],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
             destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
         request.clientTLS = clientTLS

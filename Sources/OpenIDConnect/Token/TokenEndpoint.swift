@@ -56,6 +56,7 @@ extension RelyingParty {
         try check(client, at: provider, for: provider.tokenEndpoint)
         let endpoint = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
             try provider.check(client.authentication)
+            if case .refreshToken = grant, let own = configuration.variations.refreshEndpoint { return own }
             return try provider.mutualTLSAliases.endpoint(
                 .token, insteadOf: provider.tokenEndpoint, presenting: clientTLS)
         }
@@ -75,7 +76,8 @@ extension RelyingParty {
             try client.explaining(
                 try TokenResponse(
                     response, limits: configuration.limits, idToken: presence,
-                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required))
+                    dialect: provider.hasIDTokens ? nil : configuration.variations.dialect, proofKey: key,
+                    mustBeBound: dpop(at: provider) == .required))
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
         do throws(OIDCError) {
@@ -131,6 +133,8 @@ public struct TokenResponse: Sendable, Hashable {
     public let expiresIn: Int64?
     /// The granted scopes, if the provider names them.
     public let scope: String?
+    /// What the request for the user repeats, in a dialect that demands it.
+    public let userMember: String?
 
     /// Whether a response has an ID token.
     enum IDTokenPresence {
@@ -150,18 +154,24 @@ public struct TokenResponse: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - presence: Whether the response has an ID token.
-    ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many OAuth 2.0 providers
-    ///     leave it out.
+    ///   - dialect: That of a provider without ID tokens. Then a response may be a form, and one without `token_type` is
+    ///     one of a Bearer token, as many OAuth 2.0 providers leave it out.
     ///   - proofKey: The key of the request's proof; nil if it had none. Then the token type DPoP is refused.
     ///   - mustBeBound: Whether a Bearer token is refused.
     init(
         _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
-        mayLackType: Bool = false, proofKey: DPoPKey? = nil, mustBeBound: Bool = false
+        dialect: OAuthDialect? = nil, proofKey: DPoPKey? = nil, mustBeBound: Bool = false
     ) throws(OIDCError) {
-        guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
+        guard
+            let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes)
+                ?? (dialect == nil ? nil : ProviderResponse.form(response, maximumBytes: limits.tokenBytes))
+        else {
             throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
         }
         guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
+        if let error = dialect?.error(in: object) {
+            throw Self.refusal(JSONValue.object(of: [("error", .string(error))]).object ?? object, status: 400)
+        }
         // RFC 6749 section 3.1: an empty parameter counts as omitted.
         if let error = object["error"], !error.isNull, error != .string("") {
             guard Self.tokens.allSatisfy({ object[$0] == nil }) else {
@@ -175,7 +185,7 @@ public struct TokenResponse: Sendable, Hashable {
         guard let accessToken = object["access_token"]?.string, accessToken.isVisibleASCII() else {
             throw .unusable("The token endpoint's response has no access_token of visible ASCII characters.")
         }
-        accessTokenKey = try Self.isBound(object["token_type"], mayLackType, proofKey, mustBeBound) ? proofKey : nil
+        accessTokenKey = try Self.isBound(object["token_type"], dialect != nil, proofKey, mustBeBound) ? proofKey : nil
         self.proofKey = proofKey
         self.accessToken = Secret(accessToken)
         idToken =
@@ -191,6 +201,7 @@ public struct TokenResponse: Sendable, Hashable {
             otherwise: .unusable("The token endpoint's response has an expires_in that is not a number of seconds."))
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
+        userMember = dialect?.userMember.flatMap { object[$0]?.visibleText }
     }
 
     private static let tokens = ["access_token", "id_token", "refresh_token"]

@@ -15,6 +15,22 @@ package enum ProviderResponse {
         value(response, maximumBytes: maximumBytes)?.object
     }
 
+    /// The members of a form, or of a plain text that is one; nil if the content is something else.
+    static func form(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
+        guard response.body.count <= maximumBytes, let mediaType = mediaType(response),
+            ["application/x-www-form-urlencoded", "text/plain"].contains(mediaType)
+        else { return nil }
+        var members: [(name: String, value: JSONValue?)] = []
+        for item in response.body.split(separator: UInt8(ascii: "&")) {
+            let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = PercentEncoding.decodeForm(parts[0]),
+                let value = PercentEncoding.decodeForm(parts[1]), !members.contains(where: { $0.name == name })
+            else { return nil }
+            members.append((name, .string(value)))
+        }
+        return members.isEmpty ? nil : JSONValue.object(of: members).object
+    }
+
     /// The JSON object in a response of status 200.
     /// - Parameter reason: Of the error otherwise, which has the provider's error code if the response has one.
     static func okObject(
@@ -32,7 +48,8 @@ package enum ProviderResponse {
         return value?.object != nil || value?.array != nil
     }
 
-    private static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
+    /// The JSON in a response of any status; nil if the content is something else.
+    static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
         guard response.body.count <= maximumBytes else { return nil }
         if (200...299).contains(response.status), let mediaType = mediaType(response),
             otherMediaTypes.contains(mediaType)
@@ -70,13 +87,19 @@ package enum ProviderResponse {
                 : "The \(endpoint) refused the \(subject).")
     }
 
-    /// A number of seconds, which some providers write as a text; nil if there is no value, or null.
+    /// A number of seconds, which some providers write as a text or with a fraction, which is cut off; nil if there is no
+    /// value, or null.
     /// - Throws: The fault, if the value is neither.
     static func seconds(_ value: JSONValue?, otherwise fault: OIDCError) throws(OIDCError) -> Int64? {
         guard let value, !value.isNull else { return nil }
-        guard let seconds = value.string.map({ $0.isDecimal ? Int64($0) : nil }) ?? value.integer, seconds >= 0 else {
-            throw fault
+        if let whole = value.integer, whole >= 0 { return whole }
+        var seconds = value.double
+        if let text = value.string, text.utf8.first?.isASCIIDigit == true,
+            text.utf8.allSatisfy({ $0.isASCIIDigit || $0 == UInt8(ascii: ".") })
+        {
+            seconds = Double(text)
         }
-        return seconds
+        guard let seconds, seconds >= 0, let whole = Int64(exactly: seconds.rounded(.down)) else { throw fault }
+        return whole
     }
 }

@@ -3,7 +3,7 @@ public import Primitives
 /// How a provider without ID tokens (RFC 6749 alone) names the user: its user endpoint's response to an access token
 /// that the provider issued to us.
 public struct UserEndpoint: Sendable, Hashable {
-    /// The path of a member: `id`, or `data.id` in a nested object.
+    /// The path of a member: `id`, `data.id` in a nested object, or `data.0.id` in the first element of an array.
     public struct Member: Sendable, Hashable {
         /// The names of the nested members, 1 to 4.
         public let path: [String]
@@ -20,7 +20,10 @@ public struct UserEndpoint: Sendable, Hashable {
         public var text: String { path.joined(separator: ".") }
 
         func value(in object: JSONObject) -> JSONValue? {
-            path.dropFirst().reduce(path.first.flatMap { object[$0] }) { value, name in value?.object?[name] }
+            path.reduce(.object(object)) { value, name in
+                guard let elements = value?.array else { return value?.object?[name] }
+                return Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+            }
         }
     }
 
@@ -30,6 +33,10 @@ public struct UserEndpoint: Sendable, Hashable {
     public var subject: Member
     /// Attributes under other names than userinfo's.
     public var attributes: [UserAttribute: Member] = [:]
+    /// The members that say whether an attribute is verified, if they have other names than userinfo's.
+    public var verified: [UserAttribute: Member] = [:]
+    /// Returns the user's e-mail addresses, in place of that in the response; nil if there is no such endpoint.
+    public var emails: EndpointURL?
 
     /// An endpoint with userinfo's attribute names.
     public init(url: EndpointURL, subject: Member) {
@@ -48,6 +55,8 @@ public struct ProviderUser: Sendable, Hashable {
     public let subject: String
     /// The user's attributes.
     public package(set) var attributes: UserInfo
+    /// Why the user's e-mail addresses could not be read, for developers; nil if they were, or were not asked for.
+    public internal(set) var emailsFailure: String?
 
     /// Reads the response of a user endpoint.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless it is 200 with a JSON object that has a valid subject.
@@ -62,7 +71,29 @@ public struct ProviderUser: Sendable, Hashable {
         }
         self.issuer = issuer
         self.subject = subject
-        attributes = UserInfo(object, renamed: endpoint.attributes)
+        attributes = UserInfo(object, renamed: endpoint.attributes, verified: endpoint.verified)
+    }
+
+    /// Takes the primary e-mail address of a list in GitHub's form, `[{"email": …, "primary": …, "verified": …}]`, or
+    /// in Bitbucket's, `{"values": [{"email": …, "is_primary": …, "is_confirmed": …}]}`. Without a primary one, the
+    /// first verified one is taken.
+    /// - Throws: ``OIDCError/Code/unusableResponse``.
+    mutating func takeEmail(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) {
+        let value = ProviderResponse.value(response, maximumBytes: limits.userInfoBytes)
+        guard response.status == 200, let elements = value?.array ?? value?.object?["values"]?.array else {
+            throw .unusable("The list of e-mail addresses is not status 200 with a JSON array.")
+        }
+        var found: (email: String, isVerified: Bool?)?
+        for element in elements.compactMap(\.object) {
+            guard let email = UserInfo.text(element["email"]) else { continue }
+            let isVerified = UserInfo.flag(element["verified"] ?? element["is_confirmed"])
+            let isPrimary = UserInfo.flag(element["primary"] ?? element["is_primary"]) == true
+            if isPrimary || (found == nil && isVerified == true) { found = (email, isVerified) }
+            if isPrimary { break }
+        }
+        guard let found else { return }
+        attributes.attributes[.email] = found.email
+        attributes.verified[.email] = found.isVerified
     }
 
     /// A text as in ID tokens, or a positive whole number.

@@ -83,7 +83,7 @@ struct ProviderConfigurationTests {
             ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a usable URL"),
             ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
             ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a usable URL"),
-            ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no clients"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no client_id, and no clients"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}", "has no secret"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', colour: red}", "there is no such key"),
             (
@@ -132,6 +132,27 @@ struct ProviderConfigurationTests {
         #expect(provider.clients.map(\.scopes) == [[], ["user:read"]])
     }
 
+    @Test("What a provider without ID tokens has of its own is read, and its clients send their secret in the request")
+    func variations() throws {
+        let text = """
+            tiktok: {\(Self.oauth2), dialect: tiktok, clients: 'a:b', verified: {email: verified},
+            emails_endpoint: 'https://zoom.us/emails', attributes: {email: data.0.mail}},
+            other: {\(Self.oauth2.replacing("'https://zoom.us',", with: "'https://other.example',")), clients: 'a:b',
+            scope_separator: comma, access_token_parameter: access_token, refresh_endpoint: 'https://zoom.us/refresh'}
+            """
+        let providers = try load("providers: {\(text)}").configuration.providers
+        let (tiktok, other) = (try #require(providers.first), try #require(providers.last))
+        #expect(tiktok.variations.dialect == .tiktok)
+        #expect(tiktok.clients.map(\.authentication) == [.clientSecretPost(Secret("b"))])
+        #expect(tiktok.endpoints?.user.verified.mapValues(\.text) == [.email: "verified"])
+        #expect(tiktok.endpoints?.user.emails?.text == "https://zoom.us/emails")
+        #expect(other.variations.dialect == .standard)
+        #expect(other.variations.scopeSeparator == .comma)
+        #expect(other.variations.accessTokenParameter == "access_token")
+        #expect(other.variations.refreshEndpoint?.text == "https://zoom.us/refresh")
+        #expect(other.clients.map(\.authentication) == [.clientSecretBasic(Secret("b"))])
+    }
+
     @Test(
         "An invalid provider without ID tokens is reported with the reason",
         arguments: [
@@ -154,6 +175,16 @@ struct ProviderConfigurationTests {
                 "token_endpoint: is a setting of kind oauth2;"
             ),
             ("acme: {\(acme), attributes: {name: display_name}}", "attributes: is a setting of kind oauth2;"),
+            ("acme: {\(acme), dialect: wechat}", "dialect: is a setting of kind oauth2;"),
+            ("zoom: {\(oauth2), clients: 'a:b', verified: {name: x}}", "there is no such attribute"),
+            ("zoom: {\(oauth2), clients: 'a:b', access_token_parameter: 'a b'}", "is not the name of a parameter"),
+            ("zoom: {\(oauth2), clients: 'a:b', dialect: wechatt}", "did you mean wechat?"),
+            ("zoom: {\(oauth2), clients: [{id: a}], dialect: wechat}", "has no secret"),
+            (
+                "zoom: {\(oauth2), dialect: tiktok, "
+                    + "clients: [{id: a, secret: b, token_endpoint_auth_method: client_secret_basic}]}",
+                "has dialect: tiktok, and a client that authenticates"
+            ),
             ("zoom: {\(oauth2), clients: 'a:b', backchannel_logout: off}", "is a setting of kind oidc;"),
             ("zoom: {\(oauth2), clients: 'a:b', id_token_hint: off}", "is a setting of kind oidc;"),
             ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
