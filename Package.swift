@@ -43,6 +43,7 @@ let package = Package(
         .trait(name: "Linking", description: "Further identities of a user, at other providers"),
         .trait(name: "PhoneVerification", description: "Phone numbers that mobile operators verify (CAMARA)"),
         .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
+        .trait(name: "Presets", description: "Providers that are configured by their name, and latchkey init"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
         .trait(name: "Redirects", description: "Sign-ins by redirects through the browser, with their pages"),
@@ -54,8 +55,8 @@ let package = Package(
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
-            "Linking", "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Redirects",
-            "Registration", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "Linking", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout", "ProviderResources",
+            "Redirects", "Registration", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -75,6 +76,8 @@ let package = Package(
         .target(name: "CLatchkeyOpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         // The files of the folder Public, compiled in.
         .target(name: "CLatchkeySite"),
+        // The file presets.yaml, compiled in.
+        .target(name: "CLatchkeyPresets", exclude: ["presets.yaml"]),
         // The commit of the program.
         .target(name: "CLatchkeyRevision", cSettings: revision),
         .systemLibrary(name: "CLatchkeyYAML", providers: [.apt(["libyaml-dev"])]),
@@ -267,6 +270,13 @@ let package = Package(
                 "CLatchkeyPostgres", "EventLoops", "LatchkeyConfiguration", "LatchkeyService", "Primitives",
                 "Storage", "StorageModel",
             ]),
+        // Providers that are configured by their name.
+        .target(
+            name: "Presets",
+            dependencies: [
+                "CLatchkeyPresets", "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Primitives",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         // Logout at providers, and by their logout tokens.
         .target(name: "ProviderLogout", dependencies: withRoutesAndTables),
         // The resources of providers, fetched with the tokens of sign-ins.
@@ -328,6 +338,7 @@ let package = Package(
                 .target(name: "Linking", condition: .when(traits: ["Linking"])),
                 .target(name: "PhoneVerification", condition: .when(traits: ["PhoneVerification"])),
                 .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                .target(name: "Presets", condition: .when(traits: ["Presets"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
                 .target(name: "Redirects", condition: .when(traits: ["Redirects"])),
@@ -497,8 +508,9 @@ let package = Package(
             name: "LatchkeyConfigurationTests",
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
-                "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "Primitives", "Registration", "SignIn",
-                "TelemetryExport", "TestSupport", "Zephr",
+                "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "Presets", "Primitives", "Registration",
+                "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(

@@ -15,8 +15,22 @@ public enum ConfigurationSchema {
         ]
         members +=
             group(of: settings.all, defaults: Configuration()).json.object?.members.map { ($0.name, $0.value) } ?? []
-        members.append(("definitions", .object(of: SettingGroup.all.map { ($0.definition, $0.schema) })))
+        let definitions = SettingGroup.all.map { group in
+            (group.definition, group.definition == "provider" ? provider(settings) : group.schema)
+        }
+        members.append(("definitions", .object(of: definitions)))
         return .object(of: members)
+    }
+
+    /// The section of a provider, with the parameters of presets.
+    private static func provider(_ settings: Settings) -> JSONValue {
+        let known = Set(ProviderDraft.settings.map(\.name))
+        let names = Set(settings.presets?().flatMap { $0.parameters.map(\.name) } ?? []).subtracting(known)
+        let parameters = names.sorted().map { name in
+            Setting<ProviderDraft>(
+                name, .optional(.keyID), \.preset, "Of some presets, as `latchkey providers show` says.")
+        }
+        return group(of: ProviderDraft.settings + parameters, defaults: ProviderDraft()).json
     }
 
     private typealias Leaf = (path: [String], schema: JSONValue)

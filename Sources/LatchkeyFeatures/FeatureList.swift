@@ -30,6 +30,9 @@ import SignIn
 #if PostgreSQL
     import PostgreSQL
 #endif
+#if Presets
+    import Presets
+#endif
 #if ProviderLogout
     import ProviderLogout
 #endif
@@ -112,6 +115,9 @@ extension FeatureList {
         #endif
         #if PostgreSQL
             .adding(PostgreSQLFeature.self, meeting: "PostgreSQL")
+        #endif
+        #if Presets
+            .adding(PresetsFeature.self)
         #endif
         #if ProviderLogout
             .adding(ProviderLogoutFeature.self)

@@ -145,7 +145,7 @@ extension Configuration {
                     case .oauth2: .oauth2(server(provider))
                     case .camara: features.lazy.compactMap { $0.group(of: servers, server) }.first.map { .group($0) }
                     }
-                return kind.map { SignIn.Provider(name: path, title: provider.name, kind: $0) }
+                return kind.map { SignIn.Provider(name: path, title: provider.name, color: provider.color, kind: $0) }
             })
     }
 

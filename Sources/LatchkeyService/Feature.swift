@@ -71,6 +71,9 @@ package protocol Feature: BasicFeature, APIFeature {
     /// - Parameter command: The core's, such as `audit`.
     static func subcommands(of command: String) -> [any ParsableCommand.Type]
 
+    /// The providers that it knows, whose names are presets in the configuration.
+    static var presets: (@Sendable () -> [ProviderPreset])? { get }
+
     /// The paths to which the provider may send browsers back, for a client that has frontends of these types.
     static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
@@ -139,6 +142,7 @@ extension Feature {
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
+    package static var presets: (@Sendable () -> [ProviderPreset])? { nil }
     package static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String] { [] }
@@ -284,5 +288,7 @@ public struct FeatureList: Sendable {
     package var tables: [FeatureTable] { features.flatMap { $0.tables } }
 
     /// The keys of the core and of the features.
-    public var settings: Settings { Settings(features.map { $0.settings }, unmet: unmet) }
+    public var settings: Settings {
+        Settings(features.map { $0.settings }, presets: features.lazy.compactMap { $0.presets }.first, unmet: unmet)
+    }
 }

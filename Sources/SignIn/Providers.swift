@@ -21,11 +21,14 @@ package final class Provider: Sendable {
     package let name: String
     /// The name that users see.
     package let title: String
+    /// The color of the button that leads to it, `#rrggbb`.
+    package let color: String?
     package let kind: Kind
 
-    package init(name: String, title: String, kind: Kind) {
+    package init(name: String, title: String, color: String? = nil, kind: Kind) {
         self.name = name
         self.title = title
+        self.color = color
         self.kind = kind
     }
 

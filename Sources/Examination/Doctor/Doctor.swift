@@ -117,7 +117,9 @@ package struct Doctor: Sendable {
         return [.ok(.configuration, "", "it is valid and complete")] + warned + [
             keys > 0
                 ? .ok(.apiKeys, "", keys == 1 ? "1 key" : "\(keys) keys")
-                : .problem(.apiKeys, "", "there is no API key, so no app can call the API", fix: "set api_keys")
+                : configuration.hasBrowserSignIns
+                    ? .ok(.apiKeys, "", "none: browsers can sign in, but no app can call the API")
+                    : .problem(.apiKeys, "", "there is no API key, so no app can call the API", fix: "set api_keys")
         ]
     }
 

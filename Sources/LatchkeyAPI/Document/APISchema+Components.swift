@@ -68,7 +68,7 @@ extension APISchema {
                     "Carriers, an OpenID provider, an OAuth 2 provider, or mobile operators that verify phone numbers.",
                     choices: ["zenkey", "oidc", "oauth2", "camara"]),
                 "start_url": text("Where a browser begins."),
-            ]),
+            ], optional: ["color": text("Of the button, if it is configured.", pattern: "^#[0-9a-f]{6}$")]),
         "KeySet": object(
             "A JSON Web Key Set (RFC 7517 section 5).",
             ["keys": list("The keys of receipts and of clients.", of: publicKey)]),

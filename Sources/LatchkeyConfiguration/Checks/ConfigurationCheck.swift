@@ -22,8 +22,14 @@ struct ConfigurationCheck {
         let (hasURL, hasClients) = (configuration.zenkey.discoveryURL != nil, !configuration.zenkey.clients.isEmpty)
         // With other providers, carriers are optional, but not half of their settings.
         let needsCarriers = !given.contains("providers") || hasURL || hasClients
+        // Browsers sign in without one. What a refused provider would have had is not known.
+        let isUnknown = given.contains("providers") && configuration.providers.isEmpty
+        let mayLackKeys = configuration.hasBrowserSignIns || isUnknown
         let needed = [
-            ("api_keys", configuration.apiKeys.isEmpty, "without it no app can call the API"),
+            (
+                "api_keys", configuration.apiKeys.isEmpty && !mayLackKeys,
+                "without it no app can call the API"
+            ),
             ("zenkey.discovery_url", needsCarriers && !hasURL, "without it no carrier can be found"),
             ("zenkey.clients", needsCarriers && !hasClients, "without it no user can sign in"),
             ("providers", given.contains("providers") && configuration.providers.isEmpty, "it is empty"),

@@ -94,8 +94,10 @@ extension ClientDraft {
 
     /// Reads a list of clients, or `id:secret` pairs, which replace the secrets of the known clients. Nil after
     /// reporting that it is neither.
+    /// - Parameter common: What each client begins as.
     static func read(
-        _ node: ConfigurationNode, of kind: ProviderKind, known: [ClientDraft] = [], _ context: inout ReadingContext
+        _ node: ConfigurationNode, of kind: ProviderKind, known: [ClientDraft] = [],
+        common: ClientDraft = ClientDraft(), _ context: inout ReadingContext
     ) -> [ClientDraft]? {
         guard let items = ListText.items(of: node, "a list of clients, or id:secret,id2:secret2", &context) else {
             return nil
@@ -104,11 +106,12 @@ extension ClientDraft {
         return items.enumerated().map { index, item in
             context.beneath("[\(index)]") { context in
                 let before = context.problems.count
-                var draft = ClientDraft()
+                var draft = common
                 switch item.value {
                 case .mapping(let entries):
                     SettingsReader.read(entries, at: item.origin, settings, of: kind, into: &draft, &context)
-                case .text(let text): draft = readPair(text, item, known, &context)
+                    draft.place.given.merge(common.place.given) { own, _ in own }
+                case .text(let text): draft = readPair(text, item, known, common, &context)
                 case .list, .empty:
                     context.refuse(item.origin, "is \(item.kind)", "give id, secret and the client's other keys")
                 }
@@ -125,7 +128,8 @@ extension ClientDraft {
 
     /// Reads `id:secret`; the rest comes from the known client of that id.
     private static func readPair(
-        _ text: String, _ item: ConfigurationNode, _ known: [ClientDraft], _ context: inout ReadingContext
+        _ text: String, _ item: ConfigurationNode, _ known: [ClientDraft], _ common: ClientDraft,
+        _ context: inout ReadingContext
     ) -> ClientDraft {
         guard let colon = text.firstIndex(of: ":") else {
             context.refuse(item.origin, "has no colon", "write id:secret")
@@ -135,7 +139,7 @@ extension ClientDraft {
         let secretNode = altered(item) { $0.value = .text(String(text[text.index(after: colon)...])) }
         let id = context.beneath(".id") { ValueType<ClientID>.clientID.read(idNode, &$0) }
         let secret = context.beneath(".secret") { ValueType<Secret>.clientSecret.read(secretNode, &$0) }
-        var draft = id.flatMap { id in known.first { $0.id == id } } ?? ClientDraft()
+        var draft = id.flatMap { id in known.first { $0.id == id } } ?? common
         draft.id = id
         draft.secret = secret
         return draft

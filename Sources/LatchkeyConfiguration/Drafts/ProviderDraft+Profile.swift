@@ -24,7 +24,7 @@ extension ProviderDraft {
         }
         for index in clients.indices {
             demands.place = clients[index].place
-            context.beneath(".clients[\(index)]") { clients[index].meet(demands, &$0) }
+            context.beneath(key(ofClient: index)) { clients[index].meet(demands, &$0) }
         }
     }
 }

@@ -4,7 +4,7 @@ internal import SignIn
 
 /// The keys of a provider, each with the kinds that have it.
 extension ProviderDraft {
-    static let settings = ofOpenID + ofNumbers.map { $0.of(.camara) }
+    static let settings = ofOpenID + ofClients + [clientList] + ofNumbers.map { $0.of(.camara) }
 
     private static let ofOpenID: [Setting<ProviderDraft>] = [
         Setting(
@@ -12,7 +12,13 @@ extension ProviderDraft {
             "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens; camara: mobile "
                 + "operators that tell the verified phone number of a device."
         ).withoutDefault(),
+        Setting(
+            "preset", .optional(.keyID), \.preset,
+            "The provider that the section is for, by its name in `latchkey providers`, whose settings the section "
+                + "begins with. By default it is the name in paths, unless a kind is given."),
         Setting("name", .shownName, \.name, "The name that users see; by default the name in paths."),
+        Setting(
+            "color", .optional(.color), \.color, "The color of the button that leads to the provider, for frontends."),
         Setting(
             "issuer", .optional(.issuer), \.issuer,
             "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 it is the issuer of "
@@ -143,16 +149,24 @@ extension ProviderDraft {
             "The values of typ that the provider's ID tokens may have; absent is an ID token without typ. The default "
                 + "is JWT and absent."
         ).withoutDefault().of(.oidc, .camara),
-        Setting(
-            name: "clients", type: "a list of clients, or id:secret,id2:secret2",
-            schema: .list(of: .definition("client")), isSecret: true,
-            meaning: "The apps registered with the provider, with the keys of zenkey.clients.",
-            set: { node, draft, context in
-                draft.clients = ClientDraft.read(node, of: draft.kind, &context) ?? draft.clients
-            },
-            show: { $0.clients.map { "\($0.id?.text ?? ""):‹redacted›" }.joined(separator: ",") }
-        ).required("give the app's client id and secret").of(.oidc, .oauth2),
     ]
+
+    /// The keys of a client: for the only client, or for all clients of the list that do not have them.
+    private static let ofClients: [Setting<ProviderDraft>] = {
+        let own = Set(ofOpenID.map(\.name))
+        return ClientDraft.settings.map(\.ofProvider).filter { !own.contains($0.name) }
+    }()
+
+    /// It begins as what ``ofClients`` say.
+    private static let clientList = Setting<ProviderDraft>(
+        name: "clients", type: "a list of clients, or id:secret,id2:secret2",
+        schema: .list(of: .definition("client")), isSecret: true,
+        meaning: "The apps registered with the provider, if there are several, with the keys of zenkey.clients.",
+        set: { node, draft, context in
+            draft.clients = ClientDraft.read(node, of: draft.kind, common: draft.client, &context) ?? draft.clients
+        },
+        show: { $0.clients.map { "\($0.id?.text ?? ""):‹redacted›" }.joined(separator: ",") }
+    ).of(.oidc, .oauth2)
 
     private static let ofNumbers: [Setting<ProviderDraft>] = [
         Setting(
@@ -223,19 +237,6 @@ extension ProviderDraft {
                 + "believed; accept: it is, and the log says so. The default is refuse."
         ).withoutDefault(),
         Setting(
-            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.client.rules.redirectURIs,
-            "The redirect URIs of the apps that verify numbers, as a client's."),
-        Setting(
-            "client_types", .clientTypes, \.client.rules.clientTypes,
-            "The kinds of frontend that a redirect URI is for, as a client's."),
-        Setting(
-            "require_code_challenge", .flag(), \.client.rules.requiresCodeChallenge,
-            "Whether a sign-in needs a code_challenge, as a client's. The default is false."
-        ).withoutDefault(),
-        Setting(
-            "allowed_origins", .list(of: .origin, "a list of origins"), \.client.rules.allowedOrigins,
-            "The origins of the apps' web frontends, as a client's."),
-        Setting(
             name: "operators", type: "a list of operators", schema: .list(of: .definition("operator")),
             isSecret: false,
             meaning: "The mobile operators, each an OpenID provider with CAMARA APIs.",
@@ -296,4 +297,19 @@ extension ProviderDraft {
             "id_token_signed_response_alg", .optional(.choice), \.client.rules.idTokenSigningAlgorithm,
             "The only algorithm that the operator's ID tokens may be signed with, as a client's."),
     ]
+}
+
+extension Setting<ClientDraft> {
+    /// The key in the section of a provider.
+    fileprivate var ofProvider: Setting<ProviderDraft> {
+        let isOfAll = ["redirect_uris", "client_types", "require_code_challenge", "allowed_origins"].contains(name)
+        return Setting<ProviderDraft>(
+            name: ["id", "secret"].contains(name) ? "client_\(name)" : name, type: type, schema: schema,
+            isSecret: isSecret, meaning: name == "secret" ? "The secret of client_id." : meaning,
+            set: { [name, set] node, draft, context in
+                set(node, &draft.client, &context)
+                draft.client.place.given[name] = node.origin
+            }, show: { [show] in show($0.client) }, reload: reload,
+            kinds: kinds.intersection(isOfAll ? [.oidc, .oauth2, .camara] : [.oidc, .oauth2]))
+    }
 }

@@ -8,6 +8,8 @@ struct ProviderDraft: GroupDraft {
     var id = ""
     var kind = ProviderKind.oidc
     var name = ""
+    var preset: String?
+    var color: String?
     var issuer: EndpointURL?
     var authorizationEndpoint: EndpointURL?
     var tokenEndpoint: EndpointURL?
@@ -27,7 +29,8 @@ struct ProviderDraft: GroupDraft {
     var networks: Set<MCCMNC> = []
     var apiRoot: EndpointURL?
     var takesHashes = false
-    /// This server at an operator; of the provider, what it is at each of them.
+    /// What all clients have; without a list of clients, the only one. At an operator this server; of the provider,
+    /// what it is at each of them.
     var client = ClientDraft()
     var operators: [ProviderDraft] = []
     var place = GroupPlace()
@@ -70,11 +73,12 @@ struct ProviderDraft: GroupDraft {
                     "use 1 to 32 lower-case letters, digits and hyphens; zenkey is the carriers' name")
                 return []
             }
-            guard case .mapping(let entries) = entry.node.value else {
+            guard let given = entry.node.entries else {
                 context.refuse(
                     entry.origin, "is \(entry.node.kind), but it is a group of keys", "write its keys below it")
                 return []
             }
+            guard let entries = ProviderPreset.complete(entry, given, &context) else { return [] }
             var draft = ProviderDraft()
             (draft.id, draft.name) = (id, id)
             // It decides which other keys there are.
@@ -82,9 +86,6 @@ struct ProviderDraft: GroupDraft {
             if let kind { draft.kind = kind }
             SettingsReader.read(
                 entries, at: entry.origin, settings, of: kind, requiring: kind != nil, into: &draft, &context)
-            if kind == nil, !draft.place.isBroken {
-                context.refuse(entry.origin, "has no kind", "give it: oidc, oauth2 or camara")
-            }
             guard kind != nil else { return [] }
             return kind == .camara ? draft.finishedOperators(&context) : draft.finished(&context).map { [$0] } ?? []
         }
@@ -93,13 +94,14 @@ struct ProviderDraft: GroupDraft {
     /// The provider, or nil after reporting what is wrong.
     private mutating func finished(_ context: inout ReadingContext) -> Configuration.Provider? {
         let before = context.problems.count
+        takeOnlyClient(&context)
         if let profile { meet(profile, &context) }
         guard context.problems.count == before else { return nil }
         let dialect = rules.variations.dialect
         if dialect != .standard {
             for index in clients.indices { clients[index].method = clients[index].method ?? .clientSecretPost }
         }
-        let clients = clients.finished(beneath: ".clients", &context)
+        let clients = finishedClients(&context)
         // The reader has reported what is required and missing.
         guard !place.isBroken, context.problems.count == before, var provider = provider(id, clients) else {
             return nil
@@ -131,10 +133,42 @@ struct ProviderDraft: GroupDraft {
         return provider
     }
 
+    /// Makes the only client of what the section says of clients, if it does not list any.
+    private mutating func takeOnlyClient(_ context: inout ReadingContext) {
+        let hasList = place.given["clients"] != nil
+        context.refuse(
+            if: hasList && client.id != nil, place.origin, "has client_id beside clients",
+            "keep one of them: clients is for several")
+        guard !hasList, !place.isBroken else { return }
+        guard client.id != nil else {
+            return context.refuse(
+                place.origin, "has no client_id, and no clients", "give client_id and client_secret of the app")
+        }
+        (client.kind, client.place.origin) = (kind, place.origin)
+        if client.rules.redirectURIs.isEmpty {
+            // The sign-in page and the front page of this server. Of a loopback address, any port is registered.
+            var base = context.publicURL?.text ?? "http://127.0.0.1:8080"
+            if base.hasSuffix("/") { base.removeLast() }
+            client.rules.redirectURIs = ["\(base)/sign-in", "\(base)/"]
+        }
+        clients = [client]
+    }
+
+    /// The key of a client, beneath that of the provider.
+    func key(ofClient index: Int) -> String { place.given["clients"] == nil ? "" : ".clients[\(index)]" }
+
+    private func finishedClients(_ context: inout ReadingContext) -> [Configuration.Client] {
+        clients.indices.compactMap { index in
+            var draft = clients[index]
+            return context.beneath(key(ofClient: index)) { draft.finished(&$0) }
+        }
+    }
+
     /// What every kind of provider has; nil without an issuer.
     func provider(_ id: String, _ clients: [Configuration.Client]) -> Configuration.Provider? {
         guard let issuer else { return nil }
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
+        provider.color = color
         provider.profile = profile
         provider.rules = rules
         return provider

@@ -12,6 +12,13 @@ extension Configuration {
     /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
     public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
 
+    /// Whether browsers can sign in, which needs no API key.
+    package var hasBrowserSignIns: Bool {
+        providers.flatMap(\.clients).contains { client in
+            client.redirectURIs.contains { client.allows(.web, at: $0) }
+        }
+    }
+
     /// The servers that clients are registered with: all providers, and Telco Finders, at which users do not sign in.
     public var servers: [Provider] {
         var finders: [String: Provider] = [:]
@@ -106,6 +113,8 @@ extension Configuration {
         public var kind: ProviderKind
         /// The name that users see; by default ``id``.
         public var name: String
+        /// The color of the button that leads to it, `#rrggbb`.
+        public var color: String?
         /// The issuer as the provider spells it in its metadata and ID tokens; the issuer in the identities of a
         /// provider without ID tokens.
         public var issuer: EndpointURL

@@ -41,7 +41,7 @@ public struct ConfigurationLoader: Sendable {
         file: String?, environment: [String: String], arguments: SettingArguments = SettingArguments(),
         purpose: Purpose = .serve
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
-        var context = ReadingContext(files: files)
+        var context = ReadingContext(files: files, presets: settings.presets)
         let document = readFile(named: file, &context)
         var reader = SettingsReader(settings.all)
         reader.collect(document?.entries ?? [], &context)
@@ -67,6 +67,7 @@ public struct ConfigurationLoader: Sendable {
                 context.warnOfReplaced(setting.name, by: successor, origin)
             }
             context.policy = configuration.endpointPolicy
+            context.publicURL = configuration.publicURL
         }
         configuration.zenkey.clients = context.clients.finished(beneath: "." + ClientDraft.setting.name, &context)
 

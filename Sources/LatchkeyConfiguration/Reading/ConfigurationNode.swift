@@ -14,6 +14,24 @@ struct ConfigurationNode: Sendable {
     /// Whether the value was read from a separate file, because the key ends in `_file`.
     var isFromSecretFile = false
 
+    /// The text; nil for another kind of value.
+    var text: String? {
+        guard case .text(let text) = value else { return nil }
+        return text
+    }
+
+    /// The items of a list; nil for another kind of value.
+    var items: [ConfigurationNode]? {
+        guard case .list(let items) = value else { return nil }
+        return items
+    }
+
+    /// The entries of a mapping; nil for another kind of value.
+    var entries: [ConfigurationEntry]? {
+        guard case .mapping(let entries) = value else { return nil }
+        return entries
+    }
+
     /// Whether it is a group of keys, all of which may be commented out.
     var isGroup: Bool {
         switch value {

@@ -3,8 +3,12 @@ internal import Primitives
 
 struct ReadingContext: Sendable {
     let files: FileReader
+    /// Those of ``Settings/presets``.
+    let presets: (@Sendable () -> [ProviderPreset])?
     /// Which URLs providers may have; decided by `allow_loopback_http`, which is read first.
     var policy = EndpointURL.Policy.httpsOnly
+    /// `public_url`, which is read before the providers.
+    var publicURL: EndpointURL?
     /// The key whose value is being read, for the problems.
     var key = ""
     var problems = ProblemList()

@@ -27,6 +27,8 @@ public struct Settings: Sendable {
 
     /// Of the features.
     let groups: [any FeatureSettings.Type]
+    /// The providers that a feature knows; nil where no feature does.
+    let presets: (@Sendable () -> [ProviderPreset])?
     private let unmet: [FeatureDemand]
     let ofFeatures: [Setting<Configuration>]
     let all: [Setting<Configuration>]
@@ -34,7 +36,15 @@ public struct Settings: Sendable {
     /// The settings of the core and of some features.
     /// - Parameter unmet: What keys of the core ask of other features. A configuration that has one is refused.
     public init(_ features: [any FeatureSettings.Type], unmet: [FeatureDemand] = []) {
+        self.init(features, presets: nil, unmet: unmet)
+    }
+
+    /// - Parameter presets: The providers that a feature knows; nil where no feature does.
+    package init(
+        _ features: [any FeatureSettings.Type], presets: (@Sendable () -> [ProviderPreset])?, unmet: [FeatureDemand]
+    ) {
         groups = features
+        self.presets = presets
         self.unmet = unmet
         ofFeatures = features.flatMap { $0.inConfiguration }
         all = ofFeatures.reduce(into: Self.ofCore) { all, setting in

@@ -57,13 +57,6 @@ extension ValueType {
     }
 }
 
-extension ConfigurationNode {
-    fileprivate var entries: [ConfigurationEntry]? {
-        guard case .mapping(let entries) = value else { return nil }
-        return entries
-    }
-}
-
 extension ValueType {
     /// `{"310410": "https://carrier.example.com"}`, or `310410=https://carrier.example.com`.
     static var issuers: ValueType<[MCCMNC: EndpointURL]> {

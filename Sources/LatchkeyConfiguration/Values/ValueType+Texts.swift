@@ -146,6 +146,14 @@ extension ValueType {
         }
     }
 
+    static var color: ValueType<String> {
+        .parsed("a color", show: { $0 }, "is not a color", "write # and six hexadecimal digits, in quotes") { text in
+            let digits = text.lowercased().dropFirst()
+            let isColor = text.first == "#" && digits.utf8.count == 6 && String(digits).consists(of: "0123456789abcdef")
+            return isColor ? "#\(digits)" : nil
+        }
+    }
+
     /// The path of a file.
     static var path: ValueType<String> { path(of: "file") }
 

@@ -42,6 +42,7 @@ extension RedirectSignIn: BrowserRedirects {
             json.add("providers", objects: providers) { provider, json in
                 json.add("id", provider.name)
                 json.add("name", provider.title)
+                json.add("color", ifPresent: provider.color)
                 json.add("kind", provider.kindName.rawValue)
                 json.add("start_url", "\(base)/auth/\(provider.name)/start")
             }

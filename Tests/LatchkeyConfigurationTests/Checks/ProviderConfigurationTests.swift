@@ -83,7 +83,7 @@ struct ProviderConfigurationTests {
             ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a usable URL"),
             ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
             ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a usable URL"),
-            ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no clients"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no client_id, and no clients"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}", "has no secret"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', colour: red}", "there is no such key"),
             (

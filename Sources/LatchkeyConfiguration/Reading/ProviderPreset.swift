@@ -1,0 +1,165 @@
+internal import Primitives
+
+/// What a feature knows of a provider by name: the settings with which its section of `providers` begins, and what an
+/// administrator does there.
+package struct ProviderPreset: Sendable {
+    /// Of the section, or of its key `preset`.
+    package let name: String
+    /// Keys of the section that are no settings: each is written into the settings in place of its name in braces.
+    package let parameters: [Key]
+    /// The keys that a section must have besides, such as `client_secret`.
+    package let needs: [Key]
+    /// The page where the provider gives out what it ``needs``.
+    package let console: String
+    /// What to do there; `{callback}` is the address to which the provider sends browsers back.
+    package let registration: String
+    /// The public document that it was made from.
+    package let source: String
+    /// What the provider does not have, such as `logout`.
+    package let lacks: [String]
+    let settings: [ConfigurationEntry]
+
+    package struct Key: Sendable {
+        package let name: String
+        package let example: String
+        /// The value of a parameter that the section does not have.
+        package let usual: String?
+    }
+
+    /// The presets of a table in YAML, sorted by name; nil if it is none.
+    package static func table(_ bytes: [UInt8]) -> [ProviderPreset]? {
+        let entries = try? YAMLDocument.read(bytes, path: "presets")
+        return entries.map { $0.map(ProviderPreset.init).sorted { $0.name < $1.name } }
+    }
+
+    private init(_ row: ConfigurationEntry) {
+        func node(_ key: String) -> ConfigurationNode? { row.node.entries?.first { $0.name == key }?.node }
+        name = row.name
+        settings = node("settings")?.entries ?? []
+        let usual = node("defaults")?.entries ?? []
+        func keys(_ key: String) -> [Key]? {
+            node(key)?.entries?.map { entry in
+                let usual = usual.first { $0.name == entry.name }
+                return Key(name: entry.name, example: entry.node.text ?? "", usual: usual?.node.text)
+            }
+        }
+        parameters = keys("parameters") ?? []
+        needs =
+            keys("needs")
+            ?? ["client-id", "client-secret"].map { name in
+                Key(name: name.replacing("-", with: "_"), example: "replace-with-the-\(name)", usual: nil)
+            }
+        console = node("console")?.text ?? ""
+        registration = node("registration")?.text ?? ""
+        source = node("source")?.text ?? ""
+        lacks = (node("lacks")?.items ?? []).compactMap(\.text)
+    }
+
+    /// The text of one of its settings, such as `name`.
+    package func setting(_ key: String) -> String? { settings.first { $0.name == key }?.node.text }
+
+    /// The entries of a provider's section over the settings of its preset; as they are if it has none, because its
+    /// `kind` is given. Nil after reporting what is wrong.
+    static func complete(
+        _ section: ConfigurationEntry, _ entries: [ConfigurationEntry], _ context: inout ReadingContext
+    ) -> [ConfigurationEntry]? {
+        let given = entries.first { $0.name == "preset" }
+        guard given != nil || !entries.contains(where: { $0.name == "kind" }) else { return entries }
+        let (origin, subject) = given.map { ($0.origin, "has a preset") } ?? (section.origin, "has no kind")
+        guard let presets = context.presets?() else {
+            context.refuse(
+                origin, "\(subject), which needs the feature Presets, which this build of the program does not have",
+                "run a build with the trait Presets, or give the kind and its settings")
+            return nil
+        }
+        let name = given.map { $0.node.text ?? "" } ?? section.name
+        if let preset = presets.first(where: { $0.name == name }) {
+            return preset.completed(section, entries, &context)
+        }
+        let nearest = name.isEmpty ? nil : Suggestion.nearest(to: name, among: presets.map(\.name))
+        let meant = nearest.map { "; did you mean the preset \($0)?" }
+        context.refuse(
+            origin, given == nil ? subject : "has a preset that is not known",
+            (given == nil ? "give it: oidc, oauth2 or camara, or a preset" : "`latchkey providers` lists them")
+                + (meant ?? ""))
+        return nil
+    }
+
+    private func completed(
+        _ section: ConfigurationEntry, _ entries: [ConfigurationEntry], _ context: inout ReadingContext
+    ) -> [ConfigurationEntry]? {
+        var values: [(name: String, node: ConfigurationNode)] = []
+        for parameter in parameters {
+            let entry = entries.first { $0.name == parameter.name }
+            guard let value = parameter.value(of: entry?.node.text ?? parameter.usual) else {
+                context.refuse(
+                    entry?.origin ?? section.origin,
+                    entry == nil ? "has no \(parameter.name)" : "the \(parameter.name) is not usable",
+                    "give it, such as \(parameter.example)")
+                continue
+            }
+            let origin = entry?.node.origin ?? section.origin
+            values.append((parameter.name, ConfigurationNode(value: .text(value), origin: origin)))
+        }
+        guard values.count == parameters.count else { return nil }
+        let names = parameters.map(\.name)
+        return settings.map { $0.with(values, at: section.origin) }
+            .overlaid(by: entries.filter { !names.contains($0.name) })
+    }
+}
+
+extension ProviderPreset.Key {
+    /// A text without a slash at its end and, unless it is a URL, without a scheme; nil if it is none.
+    fileprivate func value(of given: String?) -> String? {
+        guard var text = given?[...] else { return nil }
+        if !example.contains("://"), let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
+        while text.last == "/" { text.removeLast() }
+        let isUsable = (1...255).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisibleASCII)
+        return isUsable && !text.utf8.contains(UInt8(ascii: "{")) ? String(text) : nil
+    }
+}
+
+extension ConfigurationNode {
+    /// The node of a section, with the values of parameters in place of their names in braces. Its place is that of a
+    /// parameter that it has, otherwise that of the section.
+    fileprivate func with(
+        _ parameters: [(name: String, node: ConfigurationNode)], at section: ConfigurationOrigin
+    ) -> ConfigurationNode {
+        var node = ConfigurationNode(value: value, origin: section)
+        switch value {
+        case .text(var text):
+            for parameter in parameters where text.contains("{\(parameter.name)}") {
+                text = text.replacing("{\(parameter.name)}", with: parameter.node.text ?? "")
+                node.origin = parameter.node.origin
+            }
+            node.value = .text(text)
+        case .list(let items): node.value = .list(items.map { $0.with(parameters, at: section) })
+        case .mapping(let entries): node.value = .mapping(entries.map { $0.with(parameters, at: section) })
+        case .empty: break
+        }
+        return node
+    }
+}
+
+extension ConfigurationEntry {
+    fileprivate func with(
+        _ parameters: [(name: String, node: ConfigurationNode)], at section: ConfigurationOrigin
+    ) -> ConfigurationEntry {
+        let node = node.with(parameters, at: section)
+        return ConfigurationEntry(name: name, origin: node.origin, node: node)
+    }
+}
+
+extension [ConfigurationEntry] {
+    /// With the entries of others added, or in place of those of the same name; groups are merged.
+    fileprivate func overlaid(by others: [ConfigurationEntry]) -> [ConfigurationEntry] {
+        others.reduce(into: self) { all, other in
+            guard let index = all.firstIndex(where: { $0.name == other.name }) else { return all.append(other) }
+            if case (.mapping(let under), .mapping(let over)) = (all[index].node.value, other.node.value) {
+                all[index].node.value = .mapping(under.overlaid(by: over))
+            } else {
+                all[index] = other
+            }
+        }
+    }
+}
