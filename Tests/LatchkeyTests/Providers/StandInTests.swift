@@ -147,6 +147,52 @@ import Testing
         }
     }
 
+    @Test("latchkey-dev provider runs a stand-in, and prints a valid configuration with its preset")
+    func command() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try LatchkeyProcess(["provider", "google", "--port", "0"], of: "latchkey-dev")
+        let text = try await process.wait { said in
+            said.contains("issuer: \"http://127.0.0.1:") && said.hasSuffix("\n") ? said : nil
+        }
+        try text.write(toFile: directory.path + "/latchkey.yaml", atomically: true, encoding: .utf8)
+        let checked = try LatchkeyProcess(["check-config", "--config", "latchkey.yaml"], directory: directory.path)
+        let ending = await checked.ending()
+        #expect(ending.status == 0, "\(ending.output) \(text)")
+        process.send(SIGTERM)
+        #expect(await process.ending().status == 0)
+        let list = await (try LatchkeyProcess(["provider"], of: "latchkey-dev")).ending()
+        #expect(list.status == 0)
+        #expect(list.output.split(separator: "\n").count == CarrierSimulator.StandIn.all.count)
+        #expect(await (try LatchkeyProcess(["provider", "nobody"], of: "latchkey-dev")).ending().status == 64)
+    }
+
+    @Test("Each preset has a stand-in, and lacks what its stand-in lacks")
+    func presets() throws {
+        var lacks: [String: String] = [:]
+        var name = ""
+        for line in try Repository.text("Sources/CLatchkeyPresets/presets.yaml").split(separator: "\n") {
+            if line.hasSuffix(":"), line.first != " ", line.first != "#" {
+                name = String(line.dropLast())
+                lacks[name] = "[]"
+            } else if line.hasPrefix("  lacks: ") {
+                lacks[name] = String(line.dropFirst("  lacks: ".count))
+            }
+        }
+        for standIn in CarrierSimulator.StandIn.all {
+            let email: String? =
+                switch standIn.givesVerifiedEmail {
+                case nil: "email"
+                case false?: "verified email"
+                case true?: nil
+                }
+            let missing = [standIn.hasRefresh ? nil : "refresh", standIn.hasLogout ? nil : "logout", email]
+                .compactMap(\.self)
+            #expect(
+                lacks.removeValue(forKey: standIn.name) == "[\(missing.joined(separator: ", "))]", "\(standIn.name)")
+        }
+        #expect(lacks.isEmpty, "\(lacks.keys)")
+    }
+
     private static let page = "docs/reports/providers.md"
 
     @Test("The committed page says what the stand-ins do (LATCHKEY_PROVIDERS=write writes it)")
