@@ -29,6 +29,25 @@ public struct Query: Sendable, Hashable {
         self.items = items
     }
 
+    /// Reads what browsers bring from elsewhere, where nobody could be told of a malformed text: broken escapes stay as
+    /// they are, and bytes that are not UTF-8 are replaced (URL Standard, application/x-www-form-urlencoded). More than
+    /// 100 parameters are left out.
+    package init(repairing bytes: some Collection<UInt8>) {
+        items = bytes.split(separator: UInt8(ascii: "&"), maxSplits: 100).prefix(100).map { part in
+            let value = part.firstIndex(of: UInt8(ascii: "=")).map { part[$0...].dropFirst() }
+            return Item(
+                name: PercentEncoding.repairForm(part.prefix { $0 != UInt8(ascii: "=") }),
+                value: PercentEncoding.repairForm(value ?? part.suffix(0)))
+        }
+    }
+
+    /// Only the parameters of these names.
+    package func only(_ names: [String]) -> Query {
+        var query = self
+        query.items.removeAll { item in !names.contains { item.name.hasSameBytes(as: $0) } }
+        return query
+    }
+
     private static func items(_ bytes: UnsafeBufferPointer<UInt8>, maximum: Int) -> [Item]? {
         var items: [Item] = []
         var start = 0

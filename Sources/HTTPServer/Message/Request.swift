@@ -34,6 +34,9 @@ public struct Request: Sendable {
         }
     }
 
+    /// As ``query``, of a browser that comes from elsewhere: what is malformed is repaired.
+    package var repairedQuery: Query { Query(repairing: (head.rawQuery ?? "").utf8) }
+
     /// The fields of the head.
     public var headers: RequestHeaders { RequestHeaders(head: head) }
 }

@@ -19,28 +19,40 @@ struct RequestTarget {
         }
         try RequestTarget.checkCharacters(bytes, at: range)
         let start = try RequestTarget.endOfAuthority(bytes, at: range)
-        var end = start
-        while end < range.upperBound, bytes[end] != UInt8(ascii: "?") { end += 1 }
+        let end = RequestTarget.questionMark(bytes, at: start..<range.upperBound)
         path = try RequestTarget.decodedPath(bytes, at: start..<end)
         rawQuery = end < range.upperBound ? bytes.text(end + 1..<range.upperBound) : nil
     }
 
     /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, not `%00`: a C string
-    /// would end there.
+    /// would end there. A query may have all visible characters but `#`, as browsers send them (URL Standard, query
+    /// state).
     private static func checkCharacters(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) {
         var index = range.lowerBound
+        var mark: Int?
         while index < range.upperBound {
             let byte = bytes[index]
-            if byte == UInt8(ascii: "%") {
-                guard index + 2 < range.upperBound, let high = bytes[index + 1].hexadecimalValue,
-                    let low = bytes[index + 2].hexadecimalValue
-                else { throw .target }
+            if byte == UInt8(ascii: "%"), index + 2 < range.upperBound, let high = bytes[index + 1].hexadecimalValue,
+                let low = bytes[index + 2].hexadecimalValue
+            {
                 guard high | low != 0 else { throw .path }
-            } else if !ASCII.isTarget(byte), !isBracketOfAuthority(byte, bytes, at: range) {
-                throw byte == ASCII.carriageReturn ? .bareCarriageReturn : .target
+            } else if byte == UInt8(ascii: "%") || !ASCII.isTarget(byte), !isBracketOfAuthority(byte, bytes, at: range)
+            {
+                // Looked for once, and only for an unusual character.
+                mark = mark ?? questionMark(bytes, at: range)
+                guard byte.isVisibleASCII, byte != UInt8(ascii: "#"), let mark, index > mark else {
+                    throw byte == ASCII.carriageReturn ? .bareCarriageReturn : .target
+                }
             }
             index += 1
         }
+    }
+
+    /// The index of the first `?`, or the end of the range.
+    private static func questionMark(_ bytes: Span<UInt8>, at range: Range<Int>) -> Int {
+        var index = range.lowerBound
+        while index < range.upperBound, bytes[index] != UInt8(ascii: "?") { index += 1 }
+        return index
     }
 
     /// Brackets are allowed only around the IPv6 address of an absolute-form target.
@@ -57,10 +69,8 @@ struct RequestTarget {
         var end = start
         while end < range.upperBound, bytes[end] != UInt8(ascii: "/"), bytes[end] != UInt8(ascii: "?") { end += 1 }
         guard HostField.isValid(bytes, at: start..<end) else { throw .hostInvalid }
-        for index in end..<range.upperBound where bytes[index] == UInt8(ascii: "[") || bytes[index] == UInt8(ascii: "]")
-        {
-            throw .target
-        }
+        for index in end..<questionMark(bytes, at: end..<range.upperBound)
+        where bytes[index] == UInt8(ascii: "[") || bytes[index] == UInt8(ascii: "]") { throw .target }
         return end
     }
 

@@ -61,6 +61,29 @@ package enum PercentEncoding {
         decode(bytes, plusIsSpace: true)
     }
 
+    /// As ``decodeForm(_:)``, for a text that cannot be refused: a malformed escape stays as it is, and a NUL, bytes that
+    /// are not UTF-8, and a text with too many combining marks become U+FFFD.
+    package static func repairForm(_ bytes: some Collection<UInt8>) -> String {
+        if let text = decodeForm(bytes) { return text }
+        let bytes = Array(bytes)
+        var decoded: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
+                let low = bytes[index + 2].hexadecimalValue
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(bytes[index] == UInt8(ascii: "+") ? UInt8(ascii: " ") : bytes[index])
+                index += 1
+            }
+        }
+        // 0xFF is never in UTF-8.
+        let text = String(decoding: decoded.map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
+        return text.isStreamSafe ? text : "\u{FFFD}"
+    }
+
     @inlinable
     static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
         let decoded = bytes.withContiguousStorageIfAvailable { decode(buffer: $0, plusIsSpace: plusIsSpace) }

@@ -55,7 +55,14 @@ struct AcceptedRequest: Sendable, CustomTestStringConvertible {
         .init("dots that are no dot segment", request("GET /...a/.b/c./.well-known"), get("/...a/.b/c./.well-known")),
         .init("dots in the query", request("GET /a?/../b"), get("/a", query: "/../b")),
         .init("a URL in the query", request("GET /a?b=http://c/d"), get("/a", query: "b=http://c/d")),
+        .init(
+            "all that browsers leave as it is in a query", request("GET /a?[b]={c}|d^`\\\"<e>'?/"),
+            get("/a", query: "[b]={c}|d^`\\\"<e>'?/")),
+        .init(
+            "a percent sign in the query that is no escape", request("GET /?a=100%&b=%zz%4"),
+            get(query: "a=100%&b=%zz%4")),
         .init("absolute-form", request("GET http://example.com/a?b"), get("/a", query: "b")),
+        .init("brackets in the query of absolute-form", request("GET http://[::1]/?a[]=b"), get(query: "a[]=b")),
         .init("absolute-form without a path", request("GET http://example.com"), get()),
         .init("absolute-form with a query and no path", request("GET http://example.com?a"), get(query: "a")),
         .init("absolute-form with a port", request("GET http://example.com:8080/a"), get("/a")),

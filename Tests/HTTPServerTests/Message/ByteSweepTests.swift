@@ -6,7 +6,8 @@ struct SweptPlace: Sendable, CustomTestStringConvertible {
     let name: String
     let before: String
     let after: String
-    /// The bytes that make a valid request by RFC 9110 and RFC 9112, listed independently of the parser.
+    /// The bytes that make a valid request by RFC 9110, RFC 9112 and, in a query, the URL Standard, listed independently
+    /// of the parser.
     let good: Set<UInt8>
     /// The bytes after which the request is incomplete.
     var waits: Set<UInt8> = []
@@ -40,7 +41,7 @@ struct SweptPlace: Sendable, CustomTestStringConvertible {
             good: letters.union(digits).union(bytes("-._~!$&'()*+,;=:@/?"))),
         .init(
             name: "in the query", before: "GET /?a", after: "gh HTTP/1.1\r\nHost: a\r\n\r\n",
-            good: letters.union(digits).union(bytes("-._~!$&'()*+,;=:@/?"))),
+            good: Set((0x21...0x7E).map(UInt8.init)).subtracting(bytes("#"))),
         .init(
             name: "between target and version", before: "GET /",
             after: "HTTP/1.1\r\nHost: a\r\n\r\n", good: bytes(" ")),

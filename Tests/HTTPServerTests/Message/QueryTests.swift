@@ -27,6 +27,33 @@ struct QueryTests {
         #expect(Query(text) == nil)
     }
 
+    @Test(
+        "What a browser brings is repaired",
+        arguments: [
+            ("a=b+c&d&=e&&a=%41", ["a", "b c", "d", "", "", "e", "a", "A"]),
+            ("a=%zz%4&b=100%", ["a", "%zz%4", "b", "100%"]),
+            ("a=Zugriff%20verweigert%FC", ["a", "Zugriff verweigert\u{FFFD}"]), ("%E9=%C3", ["\u{FFFD}", "\u{FFFD}"]),
+            ("a=b%00c", ["a", "b\u{FFFD}c"]), ("a=%%41=", ["a", "%A="]), ("a=[b]|{c}^`", ["a", "[b]|{c}^`"]),
+            ("a=b" + String(repeating: "%CC%96", count: 31), ["a", "\u{FFFD}"]), ("", []),
+        ] as [(String, [String])])
+    func repaired(_ text: String, _ expected: [String]) {
+        let query = Query(repairing: text.utf8)
+        #expect(query.items.flatMap { [$0.name, $0.value] } == expected)
+        #expect(Query(repairing: Array(text.utf8)) == query)
+    }
+
+    @Test("Of more than a hundred parameters a browser's query has the first")
+    func repairedCount() {
+        let many = (1...102).map { "a\($0)=b" }.joined(separator: "&")
+        #expect(Query(repairing: many.utf8).items.map(\.name) == (1...100).map { "a\($0)" })
+    }
+
+    @Test("Only parameters of known names are kept, repeated ones too")
+    func only() {
+        let query = Query(repairing: "a=1&b=2&a=3&%41=4".utf8).only(["a", "c"])
+        #expect(query.items.map(\.value) == ["1", "3"] && query.repeatedName == "a")
+    }
+
     @Test("The number of parameters is limited")
     func count() {
         let hundred = (1...100).map { "a\($0)=b" }.joined(separator: "&")
