@@ -132,10 +132,8 @@ final class ProviderDiscovery: Sendable {
             let (metadata, freshness) = try await access.http.send(
                 request, "The request for the OpenID configuration", codeMayBeSpent: false
             ) { (response) throws(OIDCError) in try read(response, question.source, from: request.url) }
-            do throws(OIDCError) {
-                try await keep(metadata, freshness, for: question)
-            } catch {
-                throw error.at(.init(to: request.url, status: 200))
+            try await mappingErrors(awaiting: await keep(metadata, freshness, for: question)) { (error: OIDCError) in
+                error.at(.init(to: request.url, status: 200))
             }
             return .fetched(metadata)
         } catch {

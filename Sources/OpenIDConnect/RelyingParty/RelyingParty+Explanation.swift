@@ -11,7 +11,9 @@ extension RelyingParty {
     public func explain(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata, at moment: Timestamp
     ) async -> IDTokenExplanation {
-        explanation(of: idToken, expectation, provider, keys: await keysForExplanation(of: provider), at: moment)
+        explanation(
+            of: idToken, expectation, provider, keys: await Result(awaiting: try await signingKeys(of: provider)),
+            at: moment)
     }
 
     func explanation(
@@ -34,7 +36,7 @@ extension RelyingParty {
     ) async -> LogoutTokenExplanation {
         explanation(
             of: logoutToken, for: clients, issuer: provider.issuer, provider,
-            keys: await keysForExplanation(of: provider), at: moment)
+            keys: await Result(awaiting: try await signingKeys(of: provider)), at: moment)
     }
 
     /// Makes every check of ``verify(logoutToken:for:)`` with the cached metadata and keys. It sends no request.
@@ -64,14 +66,6 @@ extension RelyingParty {
         let (rules, keys) = (configuration.idTokenRules, cachedKeys(of: knownProvider(for: nil)))
         return TokenExamination(authorizationResponse, rules, keys: keys).explainedAsAuthorizationResponse(
             of: issuer?.text ?? "", for: clients, rules, at: clock.now())
-    }
-
-    private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {
-        do throws(OIDCError) {
-            return .success(try await signingKeys(of: provider))
-        } catch {
-            return .failure(error)
-        }
     }
 
     /// Makes every check of a recorded validation again, with the cached keys. It sends no request.

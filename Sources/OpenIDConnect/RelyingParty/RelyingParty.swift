@@ -154,12 +154,9 @@ public final class RelyingParty: Sendable {
                 $0.validation = .init(idToken: idToken, expectation: expectation, provider: provider, at: moment)
             }
         }
-        let result: Result<VerifiedIDToken, OIDCError>
-        do throws(OIDCError) {
-            result = .success(try await verified(idToken, expectation, provider, correlationID, keyFetch))
-        } catch {
-            result = .failure(error.at(.init(to: provider.tokenEndpoint)))
-        }
+        let result = await Result(
+            awaiting: try await verified(idToken, expectation, provider, correlationID, keyFetch)
+        ).mapError { (error: OIDCError) in error.at(.init(to: provider.tokenEndpoint)) }
         if let observeIDToken {
             let moment = expectation.receivedAt ?? clock.now()
             observeIDToken(

@@ -80,12 +80,10 @@ extension RelyingParty {
                     mustBeBound: dpop(at: provider) == .required))
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
-        do throws(OIDCError) {
-            tokens.idToken = try client.signedToken(in: idToken, rules: configuration.idTokenRules)
-            return tokens
-        } catch {
-            throw error.at(.init(to: provider.tokenEndpoint))
+        tokens.idToken = try mappingErrors(client.signedToken(in: idToken, rules: configuration.idTokenRules)) {
+            (error: OIDCError) in error.at(.init(to: provider.tokenEndpoint))
         }
+        return tokens
     }
 
     /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.

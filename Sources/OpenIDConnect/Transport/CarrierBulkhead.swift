@@ -58,17 +58,12 @@ final class CarrierBulkhead: HTTPClient {
         _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?,
         read: (OutboundResponse) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            response = try await send(request)
-        } catch {
-            throw OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent ?? error.mayHaveBeenSent)
+        let response = try await mappingErrors(awaiting: await send(request)) { (error: OutboundError) in
+            OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent ?? error.mayHaveBeenSent)
                 .at(.init(to: request.url, transportError: error.fault))
         }
-        do throws(OIDCError) {
-            return try read(response)
-        } catch {
-            throw error.at(.init(to: request.url, status: response.status))
+        return try mappingErrors(read(response)) { (error: OIDCError) in
+            error.at(.init(to: request.url, status: response.status))
         }
     }
 

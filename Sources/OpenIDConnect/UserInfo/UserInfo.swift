@@ -284,14 +284,12 @@ extension RelyingParty {
     ) async throws(OIDCError) -> UserInfo {
         let fallBack = algorithm == nil && client?.userInfoDecryption == nil ? fallBack : nil
         let clientTLS = clientTLS(of: client, at: provider)
-        let known: EndpointURL?
-        do throws(OIDCError) {
-            known = try provider.userInfoEndpoint.map { (usual) throws(OIDCError) in
-                try provider.mutualTLSAliases.endpoint(.userInfo, insteadOf: usual, presenting: clientTLS)
+        let known = try provider.userInfoEndpoint.map { (usual) throws(OIDCError) in
+            try mappingErrors(
+                provider.mutualTLSAliases.endpoint(.userInfo, insteadOf: usual, presenting: clientTLS)
+            ) { (error: OIDCError) in
+                OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(.init(to: provider.tokenEndpoint))
             }
-        } catch {
-            throw OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(
-                .init(to: provider.tokenEndpoint))
         }
         guard let endpoint = known else {
             guard usesNetworkDiscovery else { return idToken.attributes }

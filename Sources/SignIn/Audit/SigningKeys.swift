@@ -221,10 +221,8 @@ package struct SigningKey: Sendable {
     package func token(
         type: String, naming reference: ClientKey.Reference, claims: [UInt8]
     ) throws(SignInError) -> Secret {
-        do throws(OIDCError) {
-            return try signing.token(type: type, naming: reference, claims: claims)
-        } catch {
-            throw .internalFault
+        try mappingErrors(signing.token(type: type, naming: reference, claims: claims)) { (_: OIDCError) in
+            SignInError.internalFault
         }
     }
 }

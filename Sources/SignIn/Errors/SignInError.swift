@@ -399,11 +399,7 @@ extension SignInError {
 package func mappingStoreErrors<Value>(
     _ call: @autoclosure () async throws(StorageError) -> Value
 ) async throws(SignInError) -> Value {
-    do throws(StorageError) {
-        return try await call()
-    } catch {
-        throw SignInError(error)
-    }
+    try await mappingErrors(awaiting: await call(), to: SignInError.init)
 }
 
 /// Asks a provider; its failure becomes the use case's own error.
@@ -411,9 +407,7 @@ func mappingProviderErrors<Value>(
     _ call: @autoclosure () async throws(OIDCError) -> Value, discoveryUI: EndpointURL? = nil,
     codeWasPosted: Bool = false
 ) async throws(SignInError) -> Value {
-    do throws(OIDCError) {
-        return try await call()
-    } catch {
-        throw SignInError(error, discoveryUI: discoveryUI, codeWasPosted: codeWasPosted)
+    try await mappingErrors(awaiting: await call()) { (error: OIDCError) in
+        SignInError(error, discoveryUI: discoveryUI, codeWasPosted: codeWasPosted)
     }
 }
