@@ -3,8 +3,8 @@
 swift_files := Sources Clients Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding example-feature browser swift-client android-client openapi third-party \
-	conformance conformance-table camara-table certification-table guides limits configuration-reference \
-	configuration-schema manual deployment-check image-check tls-check soak chaos network-faults overload sanitizers \
+	conformance conformance-table camara-table certification-table guides limits providers-report \
+	configuration-reference configuration-schema manual deployment-check image-check tls-check soak chaos network-faults overload sanitizers \
 	fuzz bench bench-peers redirect-costs instructions keyless scaling features nightly docs lint format clean
 
 help:  ## list these targets
@@ -92,6 +92,11 @@ limits:  ## write docs/reports/limits.md from the sources
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_LIMITS=write scripts/test --filter 'LatchkeyTests.LimitsDocumentTests'
+
+providers-report:  ## write docs/reports/providers.md from the stand-ins
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_PROVIDERS=write scripts/test --filter 'LatchkeyTests.StandInTests'
 
 configuration-reference:  ## write docs/configuration.md from the program's settings
 	@scripts/setup --test

@@ -48,6 +48,8 @@ extension CarrierSimulator {
         router.post(root + "/authorize", Self.page(authorization.show))
         router.post(root + "/par", PushedAuthorizationEndpoint(simulator: self).respond)
         router.post(root + "/token", TokenEndpoint(simulator: self).respond)
+        // One stand-in takes it.
+        router.get(root + "/token", TokenEndpoint(simulator: self).respond)
         router.post(root + "/bc-authorize", BackchannelEndpoint(simulator: self).start)
         addDecisions(below: root + "/bc-authorize", to: &router)
         router.get(root + "/jwks", respondWithKeys)
@@ -68,6 +70,11 @@ extension CarrierSimulator {
         let serverInitiated = "/carriers/{mccmnc}/server-initiated"
         router.post(serverInitiated, ServerInitiatedEndpoint(simulator: self).start)
         addDecisions(below: serverInitiated, to: &router)
+        // Of stand-ins whose issuer or metadata is not at their address.
+        router.get(
+            "/providers/{mccmnc}/{tenant}/v2.0/.well-known/openid-configuration",
+            Self.json(DiscoveryEndpoint(simulator: self).respondWithConfiguration))
+        router.get("/providers/{mccmnc}/emails", respondWithEmails)
         router.post("/providers/{mccmnc}/end-sessions", Self.json(LogoutEndpoints(simulator: self).send))
         let controls = ControlEndpoints(simulator: self)
         router.post("/carriers/{mccmnc}/ports", Self.json(controls.port))

@@ -14,6 +14,11 @@ struct CarrierSite: Sendable {
     var mccmnc: String { carrier.mccmnc }
     var issuer: String { base + path }
     private var path: String { carrier.root + mccmnc }
+    /// The issuer of ID tokens.
+    var tokenIssuer: String {
+        guard let path = carrier.standIn?.issuerPath else { return issuer }
+        return issuer + path.replacing("{tenantid}", with: CarrierSimulator.StandIn.tenant)
+    }
     var authorizationEndpoint: String { issuer + "/authorize" }
     var pushedAuthorizationEndpoint: String { issuer + "/par" }
     var tokenEndpoint: String { issuer + "/token" }

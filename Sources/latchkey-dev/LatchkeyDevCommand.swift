@@ -11,7 +11,7 @@ struct LatchkeyDevCommand: AsyncParsableCommand {
         abstract: "Latchkey with simulated carriers, for development, tests and audits.",
         discussion: "The server is another program, `latchkey`, which has none of these commands in it.",
         version: LatchkeyVersion.description,
-        subcommands: [DemoCommand.self, CarrierCommand.self, ConformanceCommand.self])
+        subcommands: [DemoCommand.self, CarrierCommand.self, ProviderCommand.self, ConformanceCommand.self])
 
     static func main() async {
         await FeatureList.$ofProgram.withValue(.standard) { await main(nil) }

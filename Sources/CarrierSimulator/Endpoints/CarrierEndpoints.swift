@@ -55,7 +55,8 @@ extension CarrierSimulator {
             if site.has(.userInfo401) { throw OAuthError.invalidToken }
             let key = site.has(.userInfoSigned) ? try await CarrierKeys(site: site).signing() : nil
             return try withGrant(of: request, site: site) { grant, user in
-                let claims = site.edited(UserInfo(grant: grant, user: user, site: site).claims, at: .userInfo)
+                let info = UserInfo(grant: grant, user: user, site: site, query: Parameters(queryOf: request))
+                let claims = site.edited(info.claims, at: .userInfo)
                 return try userInfo(claims, of: grant, at: site, signedBy: key)
             }
         }
@@ -94,10 +95,10 @@ extension CarrierSimulator {
     }
 
     /// Responds to a request with a user's access token, which must not be in the query.
-    private func withGrant(
+    func withGrant(
         of request: Request, site: CarrierSite, _ respond: (Grant, User) throws -> Response
     ) throws -> Response {
-        guard !Parameters(queryOf: request).has("access_token")
+        guard site.carrier.standIn?.takesTokensInQuery ?? false || !Parameters(queryOf: request).has("access_token")
         else { throw OAuthError.invalidRequest("An access token must not be in the query.") }
         let (_, grant, proofs) = try grant(of: request, at: site)
         guard let user = grant.user else { throw OAuthError.invalidToken }
@@ -110,7 +111,10 @@ extension CarrierSimulator {
     func grant(
         of request: Request, at site: CarrierSite
     ) throws(OAuthError) -> (token: String, grant: Grant, proofs: DPoPVerifier?) {
-        let words = (request.headers[.authorization]?.split(separator: " ") ?? []).map(String.init)
+        var words = (request.headers[.authorization]?.split(separator: " ") ?? []).map(String.init)
+        if site.carrier.standIn?.takesTokensInQuery ?? false {
+            words = ["bearer"] + (Parameters(queryOf: request)["access_token"].map { [$0] } ?? [])
+        }
         guard words.count == 2, let token = withState({ $0.accessTokens[words[1]] }),
             token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt,
             words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")

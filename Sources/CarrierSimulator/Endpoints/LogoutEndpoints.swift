@@ -21,11 +21,13 @@ struct LogoutEndpoints: Sendable {
     }
 
     private func endedSession(_ parameters: Parameters, _ site: CarrierSite) throws(OAuthError) -> Response {
+        if let standIn = site.carrier.standIn, let response = try endedSession(parameters, standIn) { return response }
         guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
         else { throw OAuthError.invalidRequest("The client_id is missing or unknown.") }
         if let hint = parameters["id_token_hint"] {
             guard let claims = ReceivedJWS(hint, maximumBytes: 16_384)?.claims,
-                claims["iss"]?.string == site.issuer, claims["aud"]?.string == client.id
+                claims["iss"]?.string == site.tokenIssuer,
+                (claims["aud"]?.array ?? [claims["aud"] ?? .null]).contains(.string(client.id))
             else { throw OAuthError.invalidRequest("The id_token_hint is not of this provider and client.") }
         }
         guard let uri = parameters["post_logout_redirect_uri"], client.allowsAfterLogout(uri)

@@ -9,7 +9,10 @@ struct TokenEndpoint: Sendable {
     let simulator: CarrierSimulator
 
     func respond(to request: Request) async throws -> Response {
-        try await simulator.serveForm(.token, request, faults: "token-") { site, form in
+        let reading = request.method == .get ? Parameters.init(queryOf:) : Self.form
+        return try await simulator.serveForm(.token, request, faults: "token-", reading: reading) { site, form in
+            if let standIn = site.carrier.standIn { return try await respond(to: request, form, at: site, as: standIn) }
+            guard request.method == .post else { throw OAuthError.invalidRequest("Token requests are POST.") }
             if site.has(.token503) {
                 var response = Response.brokenPage(.serviceUnavailable)
                 response.headers[.retryAfter] = "7"
@@ -78,7 +81,7 @@ struct TokenEndpoint: Sendable {
 
     /// RFC 6749 section 4.1.3, RFC 7636 section 4.5. A wrong redirect URI or code verifier spends the code, because the
     /// sender is not the client that requested it.
-    private func grantOfCode(
+    func grantOfCode(
         _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite, keyThumbprint: String?
     ) throws(OAuthError) -> TokenGrant {
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }
@@ -116,7 +119,7 @@ struct TokenEndpoint: Sendable {
         return TokenGrant(grant: grant, code: code)
     }
 
-    private func grantOfRefresh(
+    func grantOfRefresh(
         _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite, keyThumbprint: String?
     ) throws(OAuthError) -> TokenGrant {
         guard let presented = form["refresh_token"] else { throw .invalidRequest("There is no refresh_token.") }
@@ -151,7 +154,8 @@ extension CarrierSimulator {
         let (accessToken, refreshToken) = (random.token(), random.token())
         let family = granted.family ?? refreshToken
         let hasRefreshToken =
-            site.carrier.operatorProfile == nil && (!granted.isRefresh || site.carrier.rotatesRefreshTokens)
+            site.carrier.operatorProfile == nil && grant.terms.isOffline
+            && (!granted.isRefresh || site.carrier.rotatesRefreshTokens)
         withState { state in
             state.accessTokens.put(
                 .init(

@@ -41,7 +41,8 @@ enum AuthorizationPage {
     }
 
     private static func proof(_ acr: String) -> String {
-        acr == "a1"
+        if acr.isEmpty { return "The real provider gets no request. Here, a choice is enough." }
+        return acr == "a1"
             ? "This device is sufficient proof (a1)."
             : "A real carrier would now require your PIN, fingerprint or face (a3). Here, a choice is enough."
     }

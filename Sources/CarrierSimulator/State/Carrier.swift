@@ -66,6 +66,8 @@ extension CarrierSimulator {
         public var delay: Duration = .seconds(30)
         /// The CAMARA APIs and rules of a mobile operator; nil for carriers in ZenKey's form and for other providers.
         public var operatorProfile: OperatorProfile?
+        /// The well-known provider that it stands in for; nil for carriers and the simulator's own providers.
+        public internal(set) var standIn: StandIn?
         /// The edits of a test.
         package var tampering = Tampering()
         /// The network code of the carrier whose keys this one shares, because making keys is slow in tests with many

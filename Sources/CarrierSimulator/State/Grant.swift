@@ -11,6 +11,8 @@ struct GrantTerms: Sendable {
     var context: String?
     /// The thumbprint of the key that the code is bound to (`dpop_jkt`, RFC 9449 section 10); nil for none.
     var keyThumbprint: String?
+    /// Whether its tokens have a refresh token, where the provider has any.
+    var isOffline = true
 }
 
 /// What a user agreed to, or what a client may do for itself. An authorization code and its tokens stand for it.

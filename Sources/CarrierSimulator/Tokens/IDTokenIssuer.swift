@@ -15,6 +15,7 @@ struct IDTokenIssuer: Sendable {
         let keys = CarrierKeys(site: currentSite())
         let key = try await keys.signing()
         var draft = TokenDraft(.idToken, type: "JWT", claims: claims(of: grant, now: now), key: key, now: now)
+        if let standIn = site.carrier.standIn, let facts = grant.facts { standIn.changeIDToken(&draft.claims, facts) }
         if site.carrier.includesAccessTokenHash {
             draft.claims["at_hash"] = .string(TokenDraft.accessTokenHash(accessToken))
         }
@@ -52,10 +53,11 @@ struct IDTokenIssuer: Sendable {
     private func claims(of grant: Grant, now: Timestamp) -> JSONMembers {
         let terms = grant.terms
         var claims: JSONMembers = [
-            "iss": .string(site.issuer), "sub": .string(grant.subject), "aud": .string(terms.clientID),
+            "iss": .string(site.tokenIssuer), "sub": .string(grant.subject), "aud": .string(terms.clientID),
             "exp": .time(now.advanced(bySeconds: Grant.tokenLifetime)), "iat": .time(now),
-            "auth_time": .time(grant.approvedAt), "acr": .string(terms.acr),
+            "auth_time": .time(grant.approvedAt),
         ]
+        if site.carrier.standIn == nil { claims["acr"] = .string(terms.acr) }
         claims["nonce"] = .string(terms.nonce)
         claims["context"] = .string(terms.context)
         return claims

@@ -15,6 +15,7 @@ struct AuthorizationRequest: Sendable {
     static func parse(
         _ parameters: Parameters, at site: CarrierSite, of simulator: CarrierSimulator
     ) throws(OAuthError) -> AuthorizationRequest {
+        let parameters = site.carrier.standIn?.translated(parameters) ?? parameters
         let (client, redirectURI) = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
         let mode = parameters["response_mode"] ?? "query"
         let returning = ReturnAddress(
@@ -22,6 +23,7 @@ struct AuthorizationRequest: Sendable {
             clientID: client.id, isSigned: ["jwt", "query.jwt", "form_post.jwt"].contains(mode),
             isForm: ["form_post", "form_post.jwt"].contains(mode))
         return try OAuthError.returned(to: returning) { () throws(OAuthError) in
+            if let standIn = site.carrier.standIn { return try parse(parameters, returning, at: standIn) }
             guard site.carrier.operatorProfile == nil
             else { return try parse(parameters, client, returning, atOperator: site, of: simulator) }
             return try parse(parameters, returning: returning, at: site, of: simulator)
@@ -79,7 +81,7 @@ struct AuthorizationRequest: Sendable {
     }
 
     /// RFC 7636 sections 4.2 and 4.3; `plain` is not accepted.
-    private static func codeChallenge(
+    static func codeChallenge(
         _ parameters: Parameters, _ rule: CarrierSimulator.Carrier.CodeChallenges = .required
     ) throws(OAuthError) -> String {
         guard let challenge = parameters["code_challenge"] else {

@@ -64,7 +64,7 @@ struct AuthorizationResponse: Sendable {
         ]
         let shared = [("state", state)] + (site.carrier.isCarrier ? ofCarrier : []) + [("iss", issuer)]
         return switch outcome {
-        case .success(let code): [("code", code)] + shared
+        case .success(let code): [("code", code)] + simulator.firstParameters(with: code, at: site) + shared
         case .failure(let refusal): [("error", refusal.code), ("error_description", refusal.reason)] + shared
         }
     }
@@ -78,6 +78,7 @@ struct AuthorizationResponse: Sendable {
         if site.has(.authorizationMissingIssuer) { return nil }
         if site.has(.authorizationOtherIssuer) { return "https://example.org/" }
         if site.has(.operatorNeighbourIssuer) { return simulator.otherOperator(than: site)?.issuer }
+        if let standIn = site.carrier.standIn { return standIn.namesIssuer ? site.tokenIssuer : nil }
         return site.carrier.hasIDTokens ? site.issuer : nil
     }
 }

@@ -6,6 +6,7 @@ enum ProviderMetadata {
 
     /// The document with the carrier's present faults.
     static func document(of site: CarrierSite) -> JSONMembers {
+        if let standIn = site.carrier.standIn { return document(of: site, standIn) }
         let isCarrier = site.carrier.isCarrier
         typealias Encryption = CarrierSimulator.Client.ResponseEncryption
         let keyManagement = JSONValue.texts(Encryption.KeyManagement.allCases.map(\.rawValue))

@@ -5,8 +5,13 @@ struct UserInfo: Sendable {
     let grant: Grant
     let user: CarrierSimulator.User
     let site: CarrierSite
+    var query = Parameters()
 
     var claims: JSONMembers {
+        if let standIn = site.carrier.standIn, var facts = grant.facts {
+            facts.query = query
+            return standIn.user?(facts) ?? JSONMembers()
+        }
         guard site.carrier.hasIDTokens else { return account }
         var claims = JSONMembers()
         claims["sub"] = subject

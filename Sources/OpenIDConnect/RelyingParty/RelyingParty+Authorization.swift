@@ -35,8 +35,10 @@ extension RelyingParty {
         guard configuration.extensions.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests)
         else {
             guard let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo) else {
-                let items = configuration.variations.spelled(request.items)
-                return AuthorizationDestination(url: browsersGoTo.appending(query: items), expiresIn: nil)
+                let variations = configuration.variations
+                var url = browsersGoTo.appending(query: variations.spelled(request.items))
+                if let fragment = variations.dialect.fragment { url = url.appending(fragment: fragment) }
+                return AuthorizationDestination(url: url, expiresIn: nil)
             }
             return AuthorizationDestination(
                 url: request.url(at: browsersGoTo, signedAs: requestObject), expiresIn: RequestObject.lifetime)

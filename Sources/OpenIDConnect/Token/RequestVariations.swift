@@ -19,12 +19,15 @@ public struct RequestVariations: Sendable, Hashable {
     func spelled(_ items: [(name: String, value: String)]) -> [(name: String, value: String)] {
         guard dialect != .standard || scopeSeparator != .space else { return items }
         let separator = scopeSeparator == .comma || dialect != .standard ? "," : " "
-        return items.map { name, value in
+        let spelled = items.map { name, value in
             (
-                dialect.names[name] ?? name,
-                name == "scope" ? value.split(ascii: " ").joined(separator: separator) : value
+                name: dialect.names[name] ?? name,
+                value: name == "scope" ? value.split(ascii: " ").joined(separator: separator) : value
             )
         }
+        let order = dialect.firstParameters
+        return order.compactMap { name in spelled.first { $0.name == name } }
+            + spelled.filter { !order.contains($0.name) }
     }
 
     /// The URL of a request with an access token, and the field that has the token; nil if the URL has it.
@@ -64,6 +67,14 @@ public enum OAuthDialect: String, Sendable, Hashable, CaseIterable {
         case .wechat: ["client_id": "appid", "client_secret": "secret"]
         }
     }
+
+    /// The parameters that come first, in this order: WeChat compares the URL for browsers with a pattern.
+    var firstParameters: [String] {
+        self == .wechat ? ["appid", "redirect_uri", "response_type", "scope", "state"] : []
+    }
+
+    /// What follows the URL for browsers after a `#`.
+    var fragment: String? { self == .wechat ? "wechat_redirect" : nil }
 
     /// The member of a token response that the request for the user repeats; nil for none.
     var userMember: String? { self == .wechat ? "openid" : nil }

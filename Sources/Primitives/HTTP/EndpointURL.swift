@@ -106,6 +106,11 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         return EndpointURL(text: base + path, scheme: scheme, host: host, port: port)
     }
 
+    /// The URL for a browser, which does not send the fragment.
+    package func appending(fragment: String) -> EndpointURL {
+        EndpointURL(text: text + "#" + fragment, scheme: scheme, host: host, port: port)
+    }
+
     private static func splitScheme(_ text: String) -> (Scheme, Substring.UTF8View)? {
         for scheme in [Scheme.https, .http] {
             let prefix = scheme.rawValue + "://"

@@ -24,7 +24,7 @@ import Testing
         let server = Set(try await commands(of: "latchkey"))
         #expect(server.isSuperset(of: ["serve", "doctor", "explain-token", "check-config", "health"]))
         let developers = Set(try await commands(of: "latchkey-dev"))
-        #expect(developers == ["demo", "carrier", "conformance"])
+        #expect(developers == ["demo", "carrier", "provider", "conformance"])
         #expect(server.isDisjoint(with: developers))
     }
 

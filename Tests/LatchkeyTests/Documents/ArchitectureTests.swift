@@ -16,7 +16,8 @@ import Testing
 
     /// Modules that come with Swift or the system, and C of Latchkey's own that calls no other library.
     private static let ofPlatform: Set<String> = [
-        "CLatchkeyPresets", "CLatchkeyRevision", "CLatchkeySite", "CLatchkeySystem", "CryptoKit", "Darwin", "Dispatch", "Foundation",
+        "CLatchkeyPresets", "CLatchkeyRevision", "CLatchkeySite", "CLatchkeySystem", "CryptoKit", "Darwin", "Dispatch",
+        "Foundation",
         "FoundationEssentials", "FoundationNetworking", "Glibc", "Musl", "Network", "Security", "Synchronization",
     ]
 

@@ -69,16 +69,16 @@ final class Browser {
         cookies[origin, default: [:]][String(pair[0])] = cookie.contains("Max-Age=0") ? nil : String(pair[1])
     }
 
-    /// Splits `http://127.0.0.1:port/path?query`.
+    /// Splits `http://127.0.0.1:port/path?query`. A fragment is not sent.
     private static func split(_ url: String) -> (origin: String, port: UInt16, target: String) {
         let rest = url.dropFirst("http://127.0.0.1:".count)
         let port = rest.prefix { ("0"..."9").contains($0) }
-        let target = rest.dropFirst(port.count)
+        let target = rest.dropFirst(port.count).prefix { $0 != "#" }
         return ("127.0.0.1:\(port)", UInt16(port) ?? 0, target.isEmpty ? "/" : String(target))
     }
 
     static func query(of url: String) -> Query {
         guard let mark = url.firstIndex(of: "?") else { return Query() }
-        return Query(String(url[url.index(after: mark)...])) ?? Query()
+        return Query(String(url[url.index(after: mark)...].prefix { $0 != "#" })) ?? Query()
     }
 }

@@ -70,6 +70,7 @@ struct RequestVariationsTests {
             #expect(url.hasPrefix(TokenDraft.issuer + "/authorize?theme=dark&\(row.client)=client-1&"), "\(url)")
             #expect(url.contains("&scope=\(row.scope)"), "\(url)")
             #expect(row.client == "client_id" || !url.contains("client_id="), "\(url)")
+            #expect(url.hasSuffix("#wechat_redirect") == (row.client == "appid"), "\(url)")
         }
     }
 
@@ -100,8 +101,9 @@ struct RequestVariationsTests {
         #expect(requests.allSatisfy { $0.body.isEmpty && !$0.headers.contains { $0.name == "Authorization" } })
         #expect(!requests[0].headers.contains { $0.name == "Content-Type" })
         #expect(
-            requests[0].url.text == FakeCarrier.tokenURL + "?grant_type=authorization_code&code=code-1"
-                + "&redirect_uri=https%3A%2F%2Flogin.example%2Fcb&appid=client-1&secret=s%2B1")
+            requests[0].url.text == FakeCarrier.tokenURL
+                + "?appid=client-1&redirect_uri=https%3A%2F%2Flogin.example%2Fcb&grant_type=authorization_code"
+                + "&code=code-1&secret=s%2B1")
         #expect(
             requests[1].url.text
                 == FakeCarrier.userInfoURL + "?fields=id,name&openid=o-1&access_token=access-1")

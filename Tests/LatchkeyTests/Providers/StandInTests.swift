@@ -1,0 +1,233 @@
+import CarrierSimulator
+import Foundation
+import LatchkeyConfiguration
+import LatchkeyFeatures
+import LatchkeyService
+import Primitives
+import TestSupport
+import Testing
+
+/// Sign-ins with the presets of well-known providers, at the stand-ins that do what the providers' documentation says.
+@Suite(.serialized) struct StandInTests {
+    private static let clientID = "latchkey"
+
+    /// A server with one preset, and the provider's stand-in.
+    private struct Walk {
+        let standIn: CarrierSimulator.StandIn
+        let simulator: CarrierSimulator
+        let app: App
+
+        static func with(
+            _ standIn: CarrierSimulator.StandIn, isForRefresh: Bool = false, _ body: (Walk) async throws -> Void
+        ) async throws {
+            let directory = try TemporaryDirectory()
+            let (client, credential) = standIn.client(clientID, of: "http://127.0.0.1")
+            // Keys that another test has made: making them is slow.
+            let carrier = altered(standIn.carrier) { $0.keyRing = SignInHarness.mccmnc }
+            let simulator = CarrierSimulator(carriers: [carrier], clients: [client])
+            let running = try simulator.start()
+            let base = simulator.baseURL ?? ""
+            var section = standIn.configuration(
+                at: base, clientID: clientID, credential: credential, isForRefresh: isForRefresh)
+            section.append(("redirect_uris", "[\(ProviderWalk.webURI)]"))
+            if isForRefresh {
+                let resource = "\(base)/providers/\(standIn.name)/v2/users/me/token?type=zak"
+                section += [("store_tokens", "true"), ("resources", "{zak: {url: \"\(resource)\"}}")]
+            }
+            let text = """
+                allow_loopback_http: true
+                api_keys: [example-key]
+                encryption_keys: ["\(String(repeating: "1f", count: 32))"]
+                database:
+                  url: \(directory.path)/latchkey.db
+                providers:
+                  \(standIn.name):
+                \(section.map { "    \($0.key): \($0.value)" }.joined(separator: "\n"))
+                """
+            let file = directory.path + "/latchkey.yaml"
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            var configuration = try ConfigurationLoader(FeatureList.standard.settings).load(
+                file: file, environment: [:]
+            )
+            .configuration
+            configuration.http.port = 0
+            configuration.log.level = .off
+            let service = try LatchkeyService(configuration: configuration, features: .standard)
+            let addresses = try service.start()
+            let result: Result<Void, any Error>
+            do {
+                try await body(Walk(standIn: standIn, simulator: simulator, app: App(port: addresses[0].port)))
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            await service.shutdown(within: .seconds(5))
+            await running.shutdown()
+            try result.get()
+        }
+
+        func url(_ path: String) -> String { "http://127.0.0.1:\(app.port)\(path)" }
+
+        /// Why the stand-in refused requests.
+        var refusals: String { simulator.log.refusals(at: standIn.name).map(\.description).joined(separator: "; ") }
+
+        /// Signs a browser in, and returns the page at the end.
+        func signIn(_ browser: Browser) async throws -> Browser.Page {
+            let query = App.form(["client_type": "web", "redirect_uri": ProviderWalk.webURI])
+            let page = try await browser.get(url("/auth/\(standIn.name)/start?\(query)"))
+            #expect(try await browser.get(page.location).status == 200, "\(refusals) \(page.location)")
+            var form: [String: String] = ["user": "jane"]
+            for item in page.parameters.items { form[item.name] = item.value }
+            let approved = try await browser.post(page.location.prefix { $0 != "?" } + "/approve", form: form)
+            let response = AuthorizationCallback(approved)
+            guard response.isForm else { return try await browser.get(approved.location) }
+            var sent = ["sent_again": "true"]
+            for item in response.items { sent[item.name] = item.value }
+            return try await browser.post(response.callback, form: sent)
+        }
+
+        func profile(_ browser: Browser) async throws -> App.Members {
+            App.Members(of: try await browser.get(url("/users/me")).response.body)
+        }
+    }
+
+    @Test(
+        "A user signs in, and has the profile that the provider tells",
+        arguments: CarrierSimulator.StandIn.all.map(\.name))
+    func signIn(_ name: String) async throws {
+        let standIn = try #require(CarrierSimulator.StandIn.named(name))
+        try await Walk.with(standIn) { walk in
+            let browser = Browser()
+            let done = try await walk.signIn(browser)
+            #expect(done.parameters["status"] == "success", "\(done.location) \(walk.refusals)")
+            #expect(walk.refusals == "")
+            let profile = try await walk.profile(browser)
+            #expect(profile["name"]?.string == (standIn.givesName ? "Jane Doe" : nil))
+            #expect(profile["email"]?.string == (standIn.givesVerifiedEmail == nil ? nil : "jane.doe@example.com"))
+            #expect(profile["email_verified"]?.bool == (standIn.givesVerifiedEmail ?? false))
+            // The same user comes back.
+            let again = Browser()
+            #expect(try await walk.signIn(again).parameters["status"] == "success")
+            #expect(try await walk.profile(again)["user_id"]?.integer == profile["user_id"]?.integer)
+        }
+    }
+
+    @Test(
+        "Stored tokens are refreshed where the provider gives refresh tokens, and end where it does not",
+        arguments: CarrierSimulator.StandIn.all.map(\.name))
+    func refresh(_ name: String) async throws {
+        let standIn = try #require(CarrierSimulator.StandIn.named(name))
+        try await Walk.with(standIn, isForRefresh: true) { walk in
+            let browser = Browser()
+            let done = try await walk.signIn(browser)
+            #expect(done.parameters["status"] == "success", "\(done.location) \(walk.refusals)")
+            let resource = walk.url("/auth/\(name)/resources/zak")
+            #expect(try await browser.get(resource).text.contains("zak-of-jane"), "\(walk.refusals)")
+            walk.simulator.expireAccessTokens(at: name)
+            let later = try await browser.get(resource)
+            #expect((later.status == 200) == standIn.hasRefresh, "\(later.status) \(walk.refusals)")
+            #expect(walk.simulator.log.count(.token, name) == (standIn.hasRefresh ? 2 : 1))
+        }
+    }
+
+    @Test(
+        "A user signs out at the provider where it has a logout",
+        arguments: CarrierSimulator.StandIn.all.filter(\.hasLogout).map(\.name))
+    func logout(_ name: String) async throws {
+        try await Walk.with(try #require(CarrierSimulator.StandIn.named(name))) { walk in
+            let browser = Browser()
+            _ = try await walk.signIn(browser)
+            let page = try await browser.post(
+                walk.url("/auth/\(name)/logout"), form: ["post_logout_redirect_uri": ProviderWalk.webURI],
+                headers: ["Sec-Fetch-Site: same-origin"])
+            #expect(page.location.hasPrefix((walk.simulator.issuer(of: name) ?? "-") + "/logout?"), "\(page.location)")
+            let back = try await browser.get(page.location)
+            #expect(back.location.hasPrefix(walk.url("/auth/\(name)/logged-out")), "\(walk.refusals)")
+            #expect(try await browser.get(walk.url("/users/me")).status == 401)
+        }
+    }
+
+    @Test("latchkey-dev provider runs a stand-in, and prints a valid configuration with its preset")
+    func command() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try LatchkeyProcess(["provider", "google", "--port", "0"], of: "latchkey-dev")
+        let text = try await process.wait { said in
+            said.contains("issuer: \"http://127.0.0.1:") && said.hasSuffix("\n") ? said : nil
+        }
+        try text.write(toFile: directory.path + "/latchkey.yaml", atomically: true, encoding: .utf8)
+        let checked = try LatchkeyProcess(["check-config", "--config", "latchkey.yaml"], directory: directory.path)
+        let ending = await checked.ending()
+        #expect(ending.status == 0, "\(ending.output) \(text)")
+        process.send(SIGTERM)
+        #expect(await process.ending().status == 0)
+        let list = await (try LatchkeyProcess(["provider"], of: "latchkey-dev")).ending()
+        #expect(list.status == 0)
+        #expect(list.output.split(separator: "\n").count == CarrierSimulator.StandIn.all.count)
+        #expect(await (try LatchkeyProcess(["provider", "nobody"], of: "latchkey-dev")).ending().status == 64)
+    }
+
+    @Test("Each preset has a stand-in, and lacks what its stand-in lacks")
+    func presets() throws {
+        var lacks: [String: String] = [:]
+        var name = ""
+        for line in try Repository.text("Sources/CLatchkeyPresets/presets.yaml").split(separator: "\n") {
+            if line.hasSuffix(":"), line.first != " ", line.first != "#" {
+                name = String(line.dropLast())
+                lacks[name] = "[]"
+            } else if line.hasPrefix("  lacks: ") {
+                lacks[name] = String(line.dropFirst("  lacks: ".count))
+            }
+        }
+        for standIn in CarrierSimulator.StandIn.all {
+            let email: String? =
+                switch standIn.givesVerifiedEmail {
+                case nil: "email"
+                case false?: "verified email"
+                case true?: nil
+                }
+            let missing = [standIn.hasRefresh ? nil : "refresh", standIn.hasLogout ? nil : "logout", email]
+                .compactMap(\.self)
+            #expect(
+                lacks.removeValue(forKey: standIn.name) == "[\(missing.joined(separator: ", "))]", "\(standIn.name)")
+        }
+        #expect(lacks.isEmpty, "\(lacks.keys)")
+    }
+
+    private static let page = "docs/reports/providers.md"
+
+    @Test("The committed page says what the stand-ins do (LATCHKEY_PROVIDERS=write writes it)")
+    func document() throws {
+        let rows = CarrierSimulator.StandIn.all.map { standIn in
+            let deviations = standIn.deviations.isEmpty ? "–" : standIn.deviations.joined(separator: ", ")
+            let email = standIn.givesVerifiedEmail.map { $0 ? "verified" : "yes" } ?? "–"
+            let cells = [
+                "`\(standIn.name)`", standIn.isOpenID ? "oidc" : "oauth2", deviations, standIn.givesName ? "yes" : "–",
+                email, standIn.hasRefresh ? "yes" : "–", standIn.hasLogout ? "yes" : "–",
+                "[document](\(standIn.source))",
+            ]
+            return "| \(cells.joined(separator: " | ")) |"
+        }
+        let expected = """
+            # Presets and their providers
+
+            `StandInTests` signs a user in with each preset, at a stand-in on the same machine. The stand-in does
+            what the provider's public document says: what it demands and refuses of requests, and what its
+            responses contain. **The providers themselves were not reached.** A provider can have changed since, and
+            documents are silent about much. `latchkey-dev provider NAME` runs a stand-in for a browser.
+
+            Each row was tested with the preset's own settings, with the stand-in's addresses in place of the
+            provider's: two sign-ins of one user; the profile; a refresh of stored tokens where the provider gives
+            refresh tokens, and the end of the grant where it does not; a logout at the provider where it has one.
+
+            | preset | kind | what the stand-in does | name | e-mail | refresh | logout | from |
+            |---|---|---|---|---|---|---|---|
+            \(rows.joined(separator: "\n"))
+
+            """
+        if ProcessInfo.processInfo.environment["LATCHKEY_PROVIDERS"] == "write" {
+            try expected.write(toFile: Repository.path(Self.page), atomically: true, encoding: .utf8)
+            return
+        }
+        #expect(try Repository.text(Self.page) == expected, "\(Self.page) is out of date")
+    }
+}
