@@ -63,7 +63,7 @@ public struct ListeningPoint: Sendable {
 /// Sizes and numbers beyond which a request or a connection is refused.
 public struct ServerLimits: Sendable {
     /// Bytes of a request line; more is 414.
-    public var requestLineBytes = 8192
+    public var requestLineBytes = 32_768
     /// Bytes of all header fields; trailers are counted apart. More is 431.
     public var headerBytes = 16384
     /// Header fields of a request; more is 431.

@@ -36,6 +36,7 @@ extension Configuration {
         configuration.addressPolicy = AddressPolicy(
             allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks)
         configuration.allowLoopbackHTTP = allowsLoopbackHTTP
+        configuration.plainHTTPHosts = Set(plainHTTPHosts)
         configuration.caBundle = outbound.certificateAuthorities
         configuration.additionalCABundle = outbound.additionalAuthorities
         configuration.userAgent = "latchkey/\(LatchkeyVersion.text)"
@@ -101,6 +102,11 @@ extension Configuration {
         party.urlPolicy = endpointPolicy
         party.idTokenRules = idToken
         party.idTokenRules.types = provider.idTokenTypes
+        party.idTokenRules.trustedAudiences = Set(provider.trustedAudiences)
+        party.idTokenRules.tenants = provider.tenants
+        party.metadataURL = provider.metadataURL
+        party.endpoints = provider.rules.endpoints
+        party.logoutParameters = provider.logoutParameters
         party.signingAlgorithms = provider.clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
         party.bulkhead = outbound.bulkhead
         party.limits = outbound.limits

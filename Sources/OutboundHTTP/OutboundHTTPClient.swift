@@ -54,7 +54,10 @@ public final class OutboundHTTPClient: HTTPClient {
     public func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let timeout = min(max(request.timeout, .zero), Exchange.longestTimeout)
         let deadline = MonotonicTime.now().advanced(by: timeout)
-        guard request.url.scheme == .https || shared.configuration.allowLoopbackHTTP else {
+        guard
+            request.url.scheme == .https || shared.configuration.allowLoopbackHTTP
+                || shared.configuration.plainHTTPHosts.contains(request.url.host)
+        else {
             throw OutboundError(
                 .addressRefused, mayHaveBeenSent: false, host: request.url.host,
                 reason: "plain http is not allowed; use https")

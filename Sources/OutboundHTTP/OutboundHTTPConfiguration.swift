@@ -1,4 +1,5 @@
 import Glibc
+package import Primitives
 
 /// How a ``OutboundHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {
@@ -16,6 +17,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// Whether to send plain http, too, but only to loopback addresses: for development and tests. The
     /// ``addressPolicy`` must also allow them.
     public var allowLoopbackHTTP = false
+    /// The hosts that plain http is sent to, too, but only at private addresses, which the ``addressPolicy`` must allow.
+    public var plainHTTPHosts: Set<String> = []
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?
     /// The path of a PEM file with certificate authorities to trust besides the others; nil for none.
@@ -45,6 +48,11 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
 }
 
 extension OutboundHTTPConfiguration {
+    /// Whether plain http may be sent to an address of a host that ``addressPolicy`` allows.
+    package func permitsPlainHTTP(to host: String, at address: IPAddress) -> Bool {
+        address.scope == .loopback || address.scope == .privateNetwork && plainHTTPHosts.contains(host)
+    }
+
     func check() throws(OutboundHTTPStartError) {
         let bundles = [caBundle, additionalCABundle].compactMap(\.self)
         for text in [userAgent, proxy ?? ""] + bundles where !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {

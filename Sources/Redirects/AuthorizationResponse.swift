@@ -87,10 +87,10 @@ extension AuthorizationResponse {
             if Self.plainNames.contains(where: { reader.has($0) }) {
                 reader.refuse(Self.signedName, "is beside other parameters of an authorization response")
             }
-            signed = reader.visibleText(Self.signedName, limit: 16 * 1024, required: true).map { Secret($0) }
+            signed = reader.visibleText(Self.signedName, limit: 24 * 1024, required: true).map { Secret($0) }
         } else {
             state = reader.visibleText("state", limit: 256).map { Secret($0) }
-            code = reader.visibleText("code", limit: 4096, allowingSpaces: true).map { Secret($0) }
+            code = reader.visibleText("code", limit: 16 * 1024, allowingSpaces: true).map { Secret($0) }
             network = reader.has("mccmnc") ? reader.network() : nil
             loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
             error = reader.text("error", limit: 256)

@@ -34,7 +34,8 @@ extension RedirectSignIn {
         let confirmsNonce = provider.userEndpoint == nil
         let request: AuthorizationRequest
         (pending, request) = try await authorizationRequest(
-            pending, target, at: network, confirmsNonce: confirmsNonce, loginHintToken: loginHintToken)
+            pending, target, at: network, confirmsNonce: confirmsNonce, loginHintToken: loginHintToken,
+            client.rules.parameters)
         do throws(OIDCError) {
             times.begin(.pushedAuthorization)
             let destination = try await target.relyingParty.destination(
@@ -65,8 +66,9 @@ extension RedirectSignIn {
     /// - Parameter confirmsNonce: Whether an ID token will confirm the nonce.
     private func authorizationRequest(
         _ pending: PendingRedirect, _ target: SignInTarget, at network: MCCMNC?, confirmsNonce: Bool,
-        loginHintToken: String?
+        loginHintToken: String?, _ parameters: AuthorizationParameters = .init()
     ) async throws(SignInError) -> (PendingRedirect, AuthorizationRequest) {
+        let rules = target.server.rules
         let nonce = Secret(environment.random.token())
         let codeVerifier = CodeVerifier.random(from: environment.random)
         var pending = pending
@@ -74,11 +76,16 @@ extension RedirectSignIn {
         let state = try await keep(pending)
         var request = AuthorizationRequest(
             clientID: pending.clientID, redirectURI: pending.start.callbackURL, demand: pending.start.demand,
-            state: state, nonce: confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
+            state: state, nonce: confirmsNonce && rules.nonce == .required ? nonce : nil,
+            codeChallenge: rules.pkce == .off ? nil : codeVerifier.challenge,
             correlationID: target.usesNetworkDiscovery ? pending.correlationID : nil)
         request.loginHintToken = loginHintToken
         request.dpopKey = pending.dpopKey
-        request.responseMode = target.server.rules.responseMode
+        request.responseMode = rules.responseMode
+        request.parameters = parameters.fixed
+        for name in parameters.fromApps where !pending.start.parameters.isEmpty {
+            if let value = pending.start.parameters[name] { request.parameters[name] = value }
+        }
         request.repeatsRedirectURI = target.provider.group != nil
         return (pending, request)
     }
@@ -167,7 +174,7 @@ extension SignInTarget {
             guard server.rules.requiresIssuer ?? provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
-        guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
+        guard relyingParty.isIssuer(issuer, of: provider.issuer) else { throw .issuerMixedUp }
     }
 }
 

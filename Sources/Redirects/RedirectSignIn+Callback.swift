@@ -49,11 +49,12 @@ extension RedirectSignIn {
                     pending, target, at: network, loginHintToken: response.loginHintToken, browser)
             }
             guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
-            let start = pending.start
+            let (start, rules) = (pending.start, target.server.rules)
             request = SignInRequest(
                 provider: start.provider, clientID: pending.clientID, code: code, network: network,
-                redirectURI: start.callbackURL, codeVerifier: codeVerifier, dpopKey: pending.dpopKey, nonce: nonce,
-                demand: start.demand, correlationID: pending.correlationID, isRedirectFlow: true, device: device,
+                redirectURI: start.callbackURL, codeVerifier: rules.pkce == .off ? nil : codeVerifier,
+                dpopKey: pending.dpopKey, nonce: rules.nonce == .off ? nil : nonce, demand: start.demand,
+                correlationID: pending.correlationID, isRedirectFlow: true, device: device,
                 registrationChallenge: start.codeChallenge)
             try await keepForThisSignIn(code, of: pending)
         } catch {

@@ -86,6 +86,16 @@ struct RedirectEnd: Sendable {
     var origin: String? { AppRedirectURI.origin(of: start.redirectURI) }
 }
 
+extension AuthenticationDemand {
+    /// Asks for what the configuration asks for where the app does not. ID tokens are checked as if the app had asked.
+    fileprivate mutating func complete(with fixed: [String: String]) {
+        func words(_ name: String) -> [String] { fixed[name]?.split(ascii: " ").map(String.init) ?? [] }
+        if acrValues.isEmpty { acrValues = words("acr_values") }
+        if prompt.isEmpty { prompt = words("prompt").compactMap(Prompt.init) }
+        if maximumAge == nil { maximumAge = fixed["max_age"].flatMap { Int64($0) } }
+    }
+}
+
 /// Where the browser goes next.
 enum RedirectStep: Sendable {
     /// To the choice of a carrier, or to the provider, within so many seconds. `browser` is for a cookie that must come
@@ -116,11 +126,14 @@ extension RedirectSignIn {
         var request = request
         let target = try await target(of: &request, correlationID)
         let client = try client(of: target, for: request)
-        let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(environment.random.token()) : nil
+        let isBound = request.clientType.isBoundToBrowser || target.server.dependsOnState
+        let browser = isBound ? browser ?? Secret(environment.random.token()) : nil
         var pending = PendingRedirect(
             start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
         pending.start.demand.scopes = scopes(of: request, client, target)
-        if request.demand.prompt.contains(.login) { pending.start.demand.since = environment.clock.now() }
+        let fixed = client.rules.parameters.fixed
+        if !fixed.isEmpty, target.hasIDTokens { pending.start.demand.complete(with: fixed) }
+        if pending.start.demand.prompt.contains(.login) { pending.start.demand.since = environment.clock.now() }
         pending.subnet = request.caller.subnet
         guard let carriers = target.provider.carriers else {
             return try await sendToProvider(pending, target, at: nil, loginHintToken: nil, browser)
@@ -222,7 +235,7 @@ extension RedirectSignIn {
             let issuer = target.relyingParty.issuer?.text,
             let client = target.server.clients[clientID]
         else { throw .loginNotInitiated }
-        guard namedIssuer.hasSameBytes(as: issuer) else { throw .initiatedForAnotherIssuer }
+        guard target.relyingParty.isIssuer(namedIssuer, of: issuer) else { throw .initiatedForAnotherIssuer }
         let redirectURI = targetLinkURI ?? client.rules.redirectURIs.first { client.allows(.web, at: $0) }
         guard let redirectURI, client.mayReceiveBrowsers(at: redirectURI), client.allows(.web, at: redirectURI) else {
             throw .targetNotRegistered

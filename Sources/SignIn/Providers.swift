@@ -244,6 +244,11 @@ package final class AuthorizationServer: Sendable {
     package let clients: [ClientID: SignInConfiguration.Client]
     /// What is configured of sign-ins there.
     package let rules: ServerRules
+    /// The parameters of authorization requests that an app may send for any of the clients.
+    package let requestParameters: Set<String>
+    /// Whether only `state`, and the client's credential, ties a response to its request. Then the browser that began
+    /// must come back, and no code of an app's own request is accepted.
+    package let dependsOnState: Bool
 
     /// - Parameter clients: Of two with one id, the first counts.
     package init(
@@ -251,7 +256,11 @@ package final class AuthorizationServer: Sendable {
     ) {
         self.relyingParty = relyingParty
         self.rules = rules
-        self.clients = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        self.clients = Dictionary(
+            clients.map { client in (client.id, altered(client) { $0.rules.add(rules.parameters) }) },
+            uniquingKeysWith: { first, _ in first })
+        dependsOnState = rules.pkce == .off && rules.nonce == .off
+        requestParameters = Set(self.clients.values.flatMap(\.rules.parameters.fromApps))
     }
 
     /// The client of an id; without an id, the only client.
@@ -271,6 +280,10 @@ public struct ServerRules: Sendable, Hashable {
     public var idTokenTypes = IDTokenType.standard
     /// The `response_mode` of authorization requests.
     public var responseMode = AuthorizationResponseMode.query
+    /// The parameters of authorization requests, for all clients.
+    public var parameters = AuthorizationParameters()
+    /// Whether requests have a code challenge (RFC 7636).
+    public var pkce = PKCE.required
     /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), whatever the metadata says;
     /// nil if it must where the metadata promises it. One that is named must be right in any case.
     public var requiresIssuer: Bool?
@@ -292,7 +305,44 @@ public struct ServerRules: Sendable, Hashable {
     /// OpenID Connect RP-Initiated Logout section 2), which is kept with the session, encrypted.
     public var keepsIDTokens = true
 
+    /// Where the issuer's metadata is, if it is not at the issuer.
+    public var metadataURL: EndpointURL?
+    /// Endpoints that are configured, by their names in metadata.
+    public var endpoints: [String: EndpointURL] = [:]
+    /// The issuers of the provider's tenants; nil for a provider with one issuer.
+    public var tenants: TenantIssuers?
+    /// The audiences that ID tokens may have beside the client.
+    public var trustedAudiences: [ClientID] = []
+    /// Whether requests have a nonce, which ID tokens repeat; ``Nonce/off`` for a provider without ID tokens and PKCE.
+    public var nonce = Nonce.required
+    /// Whether the administrator accepts sign-ins that `state` alone ties to their browser.
+    public var acceptsStateAlone = false
+    /// The parameters of logout requests in place of the usual ones, by name.
+    public var logoutParameters: [String: String] = [:]
+
+    /// Whether a nonce ties ID tokens to their requests.
+    public enum Nonce: String, Sendable, CaseIterable { case required, off }
+
+    /// Whether a code verifier ties codes to their requests.
+    public enum PKCE: String, Sendable, CaseIterable {
+        case required
+        /// As ``required``, and an app that made its own request need not have one.
+        case optional
+        case off
+    }
+
     /// The defaults.
+    public init() {}
+}
+
+/// Parameters of authorization requests besides those of the protocols, as providers demand or offer them.
+public struct AuthorizationParameters: Sendable, Hashable {
+    /// Their values by name.
+    public var fixed: [String: String] = [:]
+    /// The names of those that an app may send with the start of a sign-in.
+    public var fromApps: [String] = []
+
+    /// None.
     public init() {}
 }
 

@@ -23,6 +23,8 @@ package struct RedirectStart: Sendable {
     package var phoneNumber: MSISDN?
     /// What to ask of the provider. Without scopes, the client's.
     package var demand = AuthenticationDemand()
+    /// Further parameters for the provider, of those that apps may send. They are not stored.
+    package var parameters: [String: String] = [:]
     /// The S256 challenge of the verifier that the app will present for its session. The provider gets another one.
     package var codeChallenge: String?
     /// Returned unchanged with a success; the correlation id, if nil.

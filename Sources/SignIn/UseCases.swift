@@ -193,6 +193,8 @@ public struct SignInConfiguration: Sendable {
         public var requiresCodeChallenge = false
         /// The scopes of authorization requests. With more than `openid`, each sign-in fetches the attributes.
         public var scopes = ["openid"]
+        /// The parameters of authorization requests, besides those of its provider.
+        public var parameters = AuthorizationParameters()
         /// The other origins whose web frontends may call the API without an API key, for this client only.
         public var allowedOrigins: [Origin] = []
         /// Whether a sign-in needs the code verifier.
@@ -230,6 +232,12 @@ public struct SignInConfiguration: Sendable {
 
         /// The defaults.
         public init() {}
+
+        /// Adds the parameters of the provider. Of two values of one name, the client's counts.
+        mutating func add(_ common: AuthorizationParameters) {
+            parameters.fixed.merge(common.fixed) { own, _ in own }
+            parameters.fromApps += common.fromApps
+        }
     }
 
     /// A client's own session lifetimes; nil where ``Lifetimes`` applies.

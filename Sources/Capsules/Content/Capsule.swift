@@ -106,6 +106,11 @@ struct Capsule {
         .object(of: [
             ("clock_skew", .integer(rules.clockSkewSeconds)), ("max_age_of_issue", .integer(rules.maximumAgeSeconds)),
             ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
+            (
+                "trusted_audiences",
+                rules.trustedAudiences.isEmpty ? nil : .texts(rules.trustedAudiences.map(\.text).sorted())
+            ),
+            ("tenants", rules.tenants.map { .texts($0.allowed?.sorted() ?? ["any"]) }),
             ("signing_algorithms", client.map { .texts($0.signingAlgorithms.map(\.rawValue).sorted()) }),
             ("pkce", client.map { .string($0.pkce.rawValue) }), ("nonce", client.map { .string($0.nonce.rawValue) }),
             ("scopes", client.map { .texts($0.scopes) }),

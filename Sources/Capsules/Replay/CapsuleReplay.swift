@@ -117,6 +117,10 @@ package struct CapsuleReplay: Sendable {
         if let names = Self.words(shown?["id_token_types"]) {
             rules.types = names.compactMap(IDTokenType.init(rawValue:))
         }
+        if let names = Self.words(shown?["trusted_audiences"]) {
+            rules.trustedAudiences = Set(names.compactMap { ClientID($0) })
+        }
+        if let names = Self.words(shown?["tenants"]) { rules.tenants?.allowed = names == ["any"] ? nil : Set(names) }
         settings.relyingParty.idTokenRules = rules
         if let id = ClientID(clientID), let names = Self.words(shown?["signing_algorithms"]) {
             settings.clients[id]?.idTokenSigningAlgorithm = nil

@@ -87,7 +87,9 @@ struct TokenEndpoint: Sendable {
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }
         guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("There is no redirect_uri.") }
         let verifier = form["code_verifier"]
-        if site.carrier.checksCodeVerifier {
+        guard verifier == nil || site.carrier.codeChallenges != .refused
+        else { throw .invalidRequest("The code_verifier is not known here.") }
+        if site.carrier.checksCodeVerifier, site.carrier.codeChallenges == .required {
             guard let verifier else { throw .invalidRequest("There is no code_verifier.") }
             guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(PercentEncoding.isUnreserved)
             else { throw .invalidRequest("The code_verifier is not 43 to 128 unreserved characters.") }
@@ -107,7 +109,9 @@ struct TokenEndpoint: Sendable {
         }
         guard grant.terms.redirectURI.hasSameBytes(as: redirectURI)
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
-        guard !site.carrier.checksCodeVerifier || verifier.map(Digest.codeChallenge) == grant.terms.codeChallenge
+        let challenge = grant.terms.codeChallenge
+        guard
+            !site.carrier.checksCodeVerifier || challenge.isEmpty || verifier.map(Digest.codeChallenge) == challenge
         else { throw .init(site.carrier.wrongVerifierError, "The code_verifier is wrong.") }
         // RFC 9449 section 10.
         guard !site.supportsDPoP || grant.terms.keyThumbprint.map({ $0 == keyThumbprint }) ?? true

@@ -16,6 +16,9 @@ extension CarrierSimulator {
             case nested
         }
 
+        /// Whether authorization requests have a code challenge (RFC 7636).
+        public enum CodeChallenges: Sendable { case required, optional, refused }
+
         /// The mobile country code and network code, 5 or 6 digits; for other providers, the name in paths.
         public var mccmnc: String
         /// Whether it is a carrier. Other providers have no discovery by network and no ZenKey parameters.
@@ -41,6 +44,8 @@ extension CarrierSimulator {
         /// Whether access tokens are bound to the client's certificate (RFC 8705 section 3). Then the token endpoint
         /// refuses clients without one.
         public var bindsTokensToCertificates = false
+        /// Whether authorization requests must, may or must not have a code challenge.
+        public var codeChallenges = CodeChallenges.required
         /// Whether the token endpoint demands the code verifier. Some old providers do not.
         package var checksCodeVerifier = true
         /// The present faults.

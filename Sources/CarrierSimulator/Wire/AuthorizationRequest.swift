@@ -45,7 +45,7 @@ struct AuthorizationRequest: Sendable {
         else { throw OAuthError("invalid_login_hint_token", "The login_hint_token is not one of this carrier's.") }
         let terms = GrantTerms(
             clientID: returning.clientID, redirectURI: returning.redirectURI,
-            codeChallenge: try codeChallenge(parameters),
+            codeChallenge: try codeChallenge(parameters, site.carrier.codeChallenges),
             nonce: parameters["nonce"],
             scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: site.carrier.hasIDTokens),
             acr: try acr(parameters["acr_values"]), context: try context(parameters["context"]),
@@ -81,8 +81,14 @@ struct AuthorizationRequest: Sendable {
     }
 
     /// RFC 7636 sections 4.2 and 4.3; `plain` is not accepted.
-    static func codeChallenge(_ parameters: Parameters) throws(OAuthError) -> String {
-        guard let challenge = parameters["code_challenge"] else { throw .invalidRequest("PKCE is required.") }
+    static func codeChallenge(
+        _ parameters: Parameters, _ rule: CarrierSimulator.Carrier.CodeChallenges = .required
+    ) throws(OAuthError) -> String {
+        guard let challenge = parameters["code_challenge"] else {
+            guard rule != .required else { throw .invalidRequest("PKCE is required.") }
+            return ""
+        }
+        guard rule != .refused else { throw .invalidRequest("The code_challenge is not known here.") }
         guard parameters["code_challenge_method"] == "S256"
         else { throw .invalidRequest("The code_challenge_method must be S256.") }
         guard Base64URL.decode(challenge)?.count == 32

@@ -21,6 +21,24 @@ extension KitCases {
         .refused("audience-missing", .claims, .fault(.idTokenMissingAudience), rule: audienceRule),
         .refused("audience-empty", .claims, .fault(.idTokenEmptyAudience), rule: audienceRule),
         .refused("audience-second", .claims, .fault(.idTokenExtraAudience), rule: audienceRule),
+        .refused(
+            "audience-second-trusted", .claims,
+            secondAudience("aud also names an audience that is trusted where any is; azp is this client.") { _ in },
+            rule: audienceRule
+        ).loosened(\.trustedAudience),
+        .refused(
+            "audience-second-without-azp", .claims,
+            secondAudience("aud also names an audience that is trusted where any is; there is no azp.") {
+                $0["azp"] = nil
+            }, rule: "If there are several audiences, azp must be this client."),
+        .refused(
+            "tenant-other", .claims,
+            .token("iss and tid are those of another tenant of the provider.") {
+                let issuer = ($0.claims["iss"]?.string ?? "").dropLast(KitTarget.providerName.count)
+                $0.claims["iss"] = .string(issuer + "another-tenant")
+                $0.claims["tid"] = "another-tenant"
+            }, rule: issuerRule
+        ).loosened(\.anyTenant),
         .accepted(
             "audience-array", .claims, .fault(.idTokenAudienceArray),
             rule: "aud may be an array of the one client.", source: core + " section 2"),
@@ -36,10 +54,12 @@ extension KitCases {
         .refused(
             "subject-long", .claims, .fault(.idTokenLongSubject),
             rule: "sub must have at most 255 ASCII characters.", source: core + " section 2"),
-        .refused("nonce-other", .claims, .fault(.idTokenWrongNonce), rule: "The nonce must be that of the request."),
+        .refused("nonce-other", .claims, .fault(.idTokenWrongNonce), rule: "The nonce must be that of the request.")
+            .loosened(\.stateAlone),
         .refused(
             "nonce-missing", .claims, .fault(.idTokenMissingNonce),
-            rule: "If the request had a nonce, the token must have it."),
+            rule: "If the request had a nonce, the token must have it."
+        ).loosened(\.stateAlone),
         .discouraged(
             "acr-other", .claims, .asks(acr: "a3"), .fault(.idTokenWrongACR),
             rule: "A requested acr should be checked."),
@@ -57,6 +77,17 @@ extension KitCases {
             "claims-unknown", .claims, .fault(.idTokenUnsolicitedClaims),
             rule: "Claims that are not understood must be ignored.", source: core + " section 2"),
     ]
+
+    private static func secondAudience(
+        _ text: String, _ edit: @escaping @Sendable (inout JSONMembers) -> Void
+    ) -> KitCase.Change {
+        .token(text) {
+            let client = $0.claims["aud"] ?? .null
+            $0.claims["azp"] = client
+            $0.claims["aud"] = .array([client, .string(KitTarget.trustedAudience)])
+            edit(&$0.claims)
+        }
+    }
 
     private static let expiryRule =
         "exp must be in the future; a small leeway, of no more than a few minutes, is allowed."

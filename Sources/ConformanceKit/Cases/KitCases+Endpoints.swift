@@ -87,15 +87,22 @@ extension KitCases {
             source: userInfoCore),
         .refused(
             "userinfo-subject-missing", .userInfo, .fault(.userInfoMissingSubject), rule: subjectRule,
-            source: userInfoCore),
+            source: userInfoCore
+        ).excluded(\.optionalUserInfo),
         .refused(
             "userinfo-subject-array", .userInfo, .fault(.userInfoSubjectArray), rule: subjectRule,
             source: userInfoCore),
         .refused(
             "userinfo-not-json", .userInfo, .fault(.userInfoNotJSON), rule: "The response is a JSON object or a JWT.",
-            source: userInfoCore),
+            source: userInfoCore
+        ).excluded(\.optionalUserInfo),
+        .accepted(
+            "userinfo-error", .userInfo, .fault(.userInfo500),
+            rule: "The ID token identifies the user. Userinfo that fails is left out.", source: userInfoCore
+        ).excluded(\.requiredUserInfo),
         .discouraged(
             "userinfo-redirect", .userInfo, .fault(.userInfoRedirect), rule: noRedirect,
-            source: "RFC 9700 section 4.12"),
+            source: "RFC 9700 section 4.12"
+        ).excluded(\.optionalUserInfo),
     ]
 }

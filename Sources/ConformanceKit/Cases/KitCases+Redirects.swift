@@ -40,7 +40,12 @@ extension KitCases {
         .refused("response-repeated", .redirect, .twist(.repeatedResponse), rule: stateRule, source: forgery),
         .refused(
             "response-code-of-another", .redirect, .twist(.codeOfAnother),
-            rule: "A code is bound to the sign-in that requested it.", source: "RFC 9700 section 4.5"),
+            rule: "A code is bound to the sign-in that requested it.", source: "RFC 9700 section 4.5"
+        ).loosened(\.stateAlone),
+        .refused(
+            "response-nonce-other", .redirect, .redirect, .fault(.idTokenWrongNonce),
+            rule: "The nonce must be that of the request.", source: validation
+        ).loosened { $0.stateAlone ?? $0.withoutNonce },
         .refused(
             "start-redirect-uri-unknown", .redirect, .twist(.startAtUnregisteredURI),
             rule: "Redirect URIs are compared with the registered ones.", source: "RFC 9700 section 2.1"),
@@ -67,7 +72,9 @@ extension KitCases {
         ).excluded(\.withoutSignedResponse).excluded(\.withoutRedirects)
     }
 
-    static let requests: [KitCase] = [
+    static let requests = requestsOfApps.map { $0.excluded(\.withoutAppCodes) }
+
+    private static let requestsOfApps: [KitCase] = [
         .discouraged(
             "code-without-verifier", .request, .twist(.withoutVerifier),
             rule: "PKCE keeps a stolen code from being redeemed; it is recommended for every client.",

@@ -62,7 +62,32 @@ package struct KitSettings: Sendable {
     var ignoredIssuer: String? {
         provider.rules.requiresIssuer == false ? "\(providerKey).require_iss is false" : nil
     }
-    var optionalPKCE: String? { client.pkce == .optional ? "\(clientKey).pkce is optional" : nil }
+    var optionalPKCE: String? {
+        let pkce = provider.rules.pkce
+        guard pkce == .required else { return "\(providerKey).pkce is \(pkce.rawValue)" }
+        return client.pkce == .optional ? "\(clientKey).pkce is optional" : nil
+    }
+    var withoutNonce: String? { provider.rules.nonce == .off ? "\(providerKey).nonce is off" : nil }
+    /// Whether nothing but `state` ties a response to its request.
+    var dependsOnState: Bool { provider.rules.nonce == .off && provider.rules.pkce == .off }
+    var stateAlone: String? { dependsOnState ? "\(providerKey).accept_state_alone is true" : nil }
+    var withoutAppCodes: String? {
+        dependsOnState ? "no code of an app's own request is accepted: pkce and nonce are off" : nil
+    }
+    var trustedAudience: String? {
+        provider.rules.trustedAudiences.isEmpty ? nil : "\(providerKey).trusted_audiences lists such audiences"
+    }
+    var anyTenant: String? {
+        provider.rules.tenants.flatMap { $0.allowed == nil ? "\(providerKey).tenants is any" : nil }
+    }
+
+    private var ignoresUserInfo: Bool {
+        !isOfCarriers && client.userInfoSigningAlgorithm == nil && client.userInfoDecryption == nil
+    }
+    var optionalUserInfo: String? {
+        ignoresUserInfo ? "the ID token names the user, and the response is not used" : nil
+    }
+    var requiredUserInfo: String? { ignoresUserInfo ? nil : "the attributes are demanded of the userinfo endpoint" }
 
     /// Why no sign-in by redirects can be examined.
     var withoutRedirects: String? {

@@ -84,12 +84,15 @@ struct KitBrowser: Sendable {
     // MARK: A browser
 
     /// Begins a sign-in by redirects.
-    func start(_ type: String = "web", at redirectURI: String = KitTarget.webURI) async throws -> Answer {
+    func start(
+        _ type: String = "web", at redirectURI: String = KitTarget.webURI, acr: String? = nil
+    ) async throws -> Answer {
         var items = [
             (name: "client_type", value: type), (name: "client_id", value: target.settings.client.id.text),
             (name: "redirect_uri", value: redirectURI), (name: "scope", value: scope),
         ]
         if target.settings.isOfCarriers { items.append(("mccmnc", KitTarget.network)) }
+        if let acr { items.append(("acr_values", acr)) }
         return try await get("/auth/\(target.provider)/start?" + Self.form(items))
     }
 

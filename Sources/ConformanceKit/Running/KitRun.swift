@@ -32,10 +32,8 @@ struct KitRun: Sendable {
     let browser: KitBrowser
 
     func observe() async throws -> KitObservation {
-        switch row.flow {
-        case .code: return KitObservation(try await withCode())
-        case .redirect: return try await withRedirects()
-        }
+        guard row.flow == .code, !browser.target.settings.dependsOnState else { return try await withRedirects() }
+        return KitObservation(try await withCode())
     }
 
     private func withCode() async throws -> KitBrowser.Answer {
@@ -69,7 +67,7 @@ struct KitRun: Sendable {
             return KitObservation(try await browser.start("ios", at: KitTarget.appURI), startAt: issuer)
         default: break
         }
-        let started = try await browser.start()
+        let started = try await browser.start(acr: row.acr)
         guard started.location.hasPrefix(issuer) else { return KitObservation(started) }
         var items = try await browser.approve(started)
         switch row.twist {

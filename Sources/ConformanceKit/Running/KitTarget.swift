@@ -14,6 +14,8 @@ struct KitTarget: Sendable {
     static let network = "310010"
     /// The simulated provider's name in its paths.
     static let providerName = "provider"
+    /// One of the trusted audiences where the configuration lists any.
+    static let trustedAudience = "latchkey-conformance-trusted"
     /// Where sign-ins by redirects end.
     static let webURI = "https://latchkey-conformance.invalid/done"
     static let appURI = "latchkey-conformance:/done"
@@ -116,7 +118,11 @@ struct KitTarget: Sendable {
         carrier.faults = row.faults
         if settings.dpop == .always { carrier.faults.insert(.dpopSupported) }
         if settings.client.userInfoSigningAlgorithm != nil { carrier.faults.insert(.userInfoSigned) }
+        if settings.provider.rules.pkce == .off { carrier.codeChallenges = .optional }
         carrier.tampering = row.tampering
+        if settings.provider.rules.tenants != nil {
+            carrier.tampering.idTokens.insert({ $0.claims["tid"] = .string(Self.providerName) }, at: 0)
+        }
         if Self.base(of: settings.client) == .ps256 { Self.signWithPS256(&carrier) }
         for edit in row.carrier { edit(&carrier) }
         return carrier
@@ -202,6 +208,15 @@ struct KitTarget: Sendable {
         guard let issuer = url(simulator.issuer(of: providerName)) else { throw unserved }
         var provider = provider
         provider.issuer = issuer
+        (provider.rules.metadataURL, provider.rules.endpoints) = (nil, [:])
+        if let tenants = provider.rules.tenants {
+            provider.rules.tenants = TenantIssuers(
+                String(issuer.text.dropLast(providerName.count)) + "{tenantid}",
+                allowing: tenants.allowed.map { _ in [providerName] })
+        }
+        if !provider.rules.trustedAudiences.isEmpty {
+            provider.rules.trustedAudiences += [ClientID(trustedAudience)].compactMap(\.self)
+        }
         provider.clients = [client]
         provider.rules.resources = [:]
         return provider

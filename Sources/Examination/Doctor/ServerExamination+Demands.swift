@@ -1,6 +1,7 @@
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
+import Primitives
 import SignIn
 
 // What a provider demands of sign-ins by redirects, compared with what Latchkey does: a demand that is not met fails at
@@ -18,7 +19,7 @@ extension ServerExamination {
         responseMode()
         signedResponses()
         namedIssuers()
-        if !provider.demands.acceptsS256 {
+        if !provider.demands.acceptsS256, known.rules.pkce != .off {
             problem(
                 "the provider does not list S256 in code_challenge_methods_supported, the only method of Latchkey",
                 fix: "tell the provider")
@@ -185,6 +186,31 @@ extension ServerExamination {
                     + "response without iss is accepted",
                 fix: "remove require_iss of \(key), unless the provider leaves iss out all the same")
         default: break
+        }
+    }
+
+    /// What the settings say in place of the metadata, and the defences that they take away.
+    mutating func examineDeviations() {
+        let rules = known.rules
+        if let url = rules.metadataURL { ok("the metadata is that of \(url.text) (metadata_url)") }
+        if known.kind == .oidc, !rules.endpoints.isEmpty {
+            let names = rules.endpoints.keys.sorted().joined(separator: ", ")
+            ok("configured, whatever the metadata says: \(names)")
+        }
+        if !rules.trustedAudiences.isEmpty {
+            let names = rules.trustedAudiences.map(\.text).joined(separator: ", ")
+            ok("ID tokens may be for the client and \(names) (trusted_audiences)")
+        }
+        for (name, reason, remedy) in rules.lostDefences(hasIDTokens: known.kind == .oidc) {
+            warning("\(name): \(reason)", fix: remedy)
+        }
+        let endpoints = [provider.tokenEndpoint, provider.userInfoEndpoint, provider.jwksURI, rules.metadataURL]
+        for host in Set(endpoints.compactMap { $0 }.filter { $0.scheme == .http && !$0.isLoopback }.map(\.authority))
+            .sorted()
+        {
+            warning(
+                "requests to \(host) are not encrypted (plain_http_hosts): whoever is between can sign in as anybody",
+                fix: "have the provider serve https")
         }
     }
 

@@ -27,6 +27,7 @@ struct ServerExamination {
         if !known.isTelcoFinder {
             examineDemands()
             examineBackchannel()
+            examineDeviations()
             if let profile = known.profile { ok("the settings meet the profile \(profile.rawValue)") }
             if provider.jwksURI != nil { await examineKeys() }
         }

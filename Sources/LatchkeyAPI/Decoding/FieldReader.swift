@@ -262,11 +262,11 @@ package enum BodyFields {
     private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
 
     /// Bytes of a body from a caller without an API key. A provider's token fits; decoding costs anyone's time.
-    private static let keylessBytes = 16 << 10
+    private static let keylessBytes = 24 << 10
 
     /// Reads the body by its `Content-Type`.
     /// - Parameter admission: Of the caller; nil on a route that needs no API key.
-    /// - Throws: 415 for another type or charset; 413 for more than 16 KiB from a caller without an API key;
+    /// - Throws: 415 for another type or charset; 413 for more than 24 KiB from a caller without an API key;
     ///   400 for a malformed body, or a repeated field.
     package init(_ request: Request, from admission: Admission? = nil) throws(APIError) {
         let isForm = try Self.isForm(request)

@@ -58,7 +58,7 @@ extension APISchema {
         fields(
             [
                 "code": text(
-                    "The authorization code.", pattern: "^[ -~]+$", lengths: 1...4096, example: APIExample.code)
+                    "The authorization code.", pattern: "^[ -~]+$", lengths: 1...16_384, example: APIExample.code)
             ],
             optional: [
                 "client_id": clientID,

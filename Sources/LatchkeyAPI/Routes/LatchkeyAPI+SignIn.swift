@@ -118,7 +118,7 @@ extension SignInRequest {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(at: target.server)
-        let code = reader.visibleText("code", limit: 4096, required: true, allowingSpaces: true)
+        let code = reader.visibleText("code", limit: 16 * 1024, required: true, allowingSpaces: true)
         let network = target.usesNetworkDiscovery ? reader.network() : nil
         let redirectURI = reader.redirectURI(of: clientID, at: target.server)
         let codeVerifier = reader.codeVerifier()

@@ -82,6 +82,15 @@ extension ConfigurationCheck {
         }
     }
 
+    /// Settings for providers that deviate from the specifications. Each takes a defence away.
+    mutating func warnOfDeviations() {
+        for provider in configuration.providers {
+            for (name, reason, remedy) in provider.rules.lostDefences(hasIDTokens: provider.kind == .oidc) {
+                context.warnings.add("providers.\(provider.id).\(name)", origin("providers"), reason, remedy)
+            }
+        }
+    }
+
     /// Which networks there are is known to the discovery service only, so one warning is for all.
     mutating func warnOfNetworks() {
         guard configuration.zenkey.discoveryURL != nil, configuration.zenkey.issuers.isEmpty else { return }

@@ -23,6 +23,7 @@ extension ConfigurationCheck {
         warnOfScopes()
         warnOfSharedClients()
         warnOfIDTokenTypes()
+        warnOfDeviations()
         warnOfNetworks()
         warnOfLongLives()
         warnOfRegistration()
@@ -56,6 +57,14 @@ extension ConfigurationCheck {
         warn(
             if: configuration.allowsLoopbackHTTP, "allow_loopback_http",
             "providers on loopback addresses may use plain HTTP", "set it to false in production")
+        warn(
+            if: !configuration.plainHTTPHosts.isEmpty, "plain_http_hosts",
+            "whoever is between this machine and \(configuration.plainHTTPHosts.joined(separator: ", ")) can read the "
+                + "clients' secrets, and sign in as anybody", "have the provider serve https, and remove it")
+        warn(
+            if: !configuration.plainHTTPHosts.isEmpty && !configuration.outbound.allowsPrivateNetworks
+                && configuration.outbound.proxy == nil, "plain_http_hosts",
+            "has no effect while outbound.allow_private_networks is false", "set it to true")
         warn(
             if: configuration.outbound.allowsPrivateNetworks, "outbound.allow_private_networks",
             "a provider's URL may lead to machines of the private network", "set it to false unless a provider is there"

@@ -101,7 +101,12 @@ struct ConfigurationCheck {
         let trusted = configuration.zenkey.trustedHosts
         let counts = configuration.providers.reduce(into: [:]) { $0[$1.issuer, default: 0] += 1 }
         for provider in configuration.providers where provider.kind == .oauth2 {
-            guard counts[provider.issuer] != 1 || trusted.contains(provider.issuer.host) else { continue }
+            let isOfTenant = configuration.providers.contains {
+                $0.rules.tenants?.tenant(of: provider.issuer.text) != nil
+            }
+            guard counts[provider.issuer] != 1 || trusted.contains(provider.issuer.host) || isOfTenant else {
+                continue
+            }
             refuse(
                 "providers.\(provider.id).issuer",
                 "may also be the issuer of another provider, whose users could then be confused with its "

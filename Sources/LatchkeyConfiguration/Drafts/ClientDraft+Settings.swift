@@ -89,6 +89,14 @@ extension ClientDraft {
             "required: a sign-in must have a code verifier; optional: it may have one, and has no retry without."
         ),
         Setting(
+            "authorization_parameters", .authorizationParameters, \.rules.parameters.fixed,
+            "Parameters of the client's authorization requests, as the provider's. They win over those."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "request_parameters", .list(of: .requestParameter, "a list of parameters"), \.rules.parameters.fromApps,
+            "The parameters of authorization requests that the app may send, besides the provider's."
+        ).of(.oidc, .oauth2),
+        Setting(
             "nonce", .choice, \.rules.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
     ]

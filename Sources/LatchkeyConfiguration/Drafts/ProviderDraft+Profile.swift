@@ -17,6 +17,7 @@ extension ProviderDraft {
                 &context)
         }
         demands.set("require_iss", &rules.requiresIssuer, to: true, &context)
+        demands.set("pkce", &rules.pkce, to: .required, &context)
         if profile.signsMessages {
             demands.set("request_object", &rules.extensions.signedRequestObjects, to: .always, &context)
             let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)

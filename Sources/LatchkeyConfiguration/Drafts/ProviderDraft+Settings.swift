@@ -20,16 +20,40 @@ extension ProviderDraft {
         Setting(
             "color", .optional(.color), \.color, "The color of the button that leads to the provider, for frontends."),
         Setting(
-            "issuer", .optional(.issuer), \.issuer,
+            "issuer", .optional(.templatedIssuer), \.templatedIssuer,
             "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 it is the issuer of "
-                + "the users' identities and must never change."
+                + "the users' identities and must never change. For oidc it may have {tenantid} in the place of the "
+                + "tenant, with tenants."
         ).required("give the provider's issuer, an https URL").of(.oidc, .oauth2),
         Setting(
-            "authorization_endpoint", .optional(.carrierURL), \.authorizationEndpoint, "The authorization endpoint."
-        ).required().of(.oauth2),
+            "tenants", .list(of: .tenant, "any, or a list of tenants"), \.tenants,
+            "The tenants whose users may sign in where issuer has {tenantid}: their ids, which ID tokens have as tid; "
+                + "or any. A user's identity has the issuer of the tenant."
+        ).of(.oidc),
         Setting(
-            "token_endpoint", .optional(.carrierURL), \.tokenEndpoint, "The token endpoint."
-        ).required().of(.oauth2),
+            "metadata_url", .optional(.carrierURL), \.rules.metadataURL,
+            "Where the provider's metadata is, if it is not at {issuer}/.well-known/openid-configuration. The issuer "
+                + "in it must still be issuer."
+        ).of(.oidc),
+        Setting(
+            "authorization_endpoint", .optional(.carrierURL), \.rules.endpoints["authorization_endpoint"],
+            "The authorization endpoint. Of oidc it wins over the metadata's, as the other endpoints do."
+        ).required(of: .oauth2).of(.oidc, .oauth2),
+        Setting(
+            "token_endpoint", .optional(.carrierURL), \.rules.endpoints["token_endpoint"], "The token endpoint."
+        ).required(of: .oauth2).of(.oidc, .oauth2),
+        Setting(
+            "userinfo_endpoint", .optional(.carrierURL), \.rules.endpoints["userinfo_endpoint"],
+            "The userinfo endpoint, which wins over the metadata's."
+        ).of(.oidc),
+        Setting(
+            "jwks_uri", .optional(.carrierURL), \.rules.endpoints["jwks_uri"],
+            "The URL of the signing keys, which wins over the metadata's."
+        ).of(.oidc),
+        Setting(
+            "end_session_endpoint", .optional(.carrierURL), \.rules.endpoints["end_session_endpoint"],
+            "The URL that ends the user's session at the provider, which wins over the metadata's."
+        ).of(.oidc),
         Setting(
             "user_endpoint", .optional(.carrierURL), \.userEndpoint,
             "The URL that returns the user as JSON for an access token."
@@ -149,6 +173,40 @@ extension ProviderDraft {
             "The values of typ that the provider's ID tokens may have; absent is an ID token without typ. The default "
                 + "is JWT and absent."
         ).withoutDefault().of(.oidc, .camara),
+        Setting(
+            "trusted_audiences", .list(of: .clientID, "a list of audiences"), \.rules.trustedAudiences,
+            "The audiences that ID tokens may have beside the client (OpenID Connect Core section 3.1.3.7). Such a "
+                + "token must have the client as azp."
+        ).of(.oidc),
+        Setting(
+            "authorization_parameters", .authorizationParameters, \.rules.parameters.fixed,
+            "Parameters of authorization requests, by name, such as access_type: offline. acr_values, max_age and "
+                + "prompt count where the app does not say them."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "request_parameters", .list(of: .requestParameter, "a list of parameters"), \.rules.parameters.fromApps,
+            "The parameters of authorization requests that an app may send with the start of a sign-in, such as "
+                + "organization or ui_locales."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "logout_parameters", .logoutParameters, \.rules.logoutParameters,
+            "The parameters of logout requests in place of the usual ones, by name. The values {client_id}, "
+                + "{post_logout_redirect_uri}, {state} and {id_token_hint} stand for the usual ones."
+        ).of(.oidc),
+        Setting(
+            "pkce", .choice, \.rules.pkce,
+            "required: requests have a code challenge (RFC 7636); optional: those that an app makes itself need none; "
+                + "off: none has one, for a provider that refuses it. The default is required."
+        ).withoutDefault().of(.oidc, .oauth2),
+        Setting(
+            "nonce", .choice, \.rules.nonce,
+            "required: requests have a nonce, which ID tokens repeat; off: none has one, for a provider that does not "
+                + "repeat it. The default is required."
+        ).withoutDefault().of(.oidc),
+        Setting(
+            "accept_state_alone", .flag(), \.rules.acceptsStateAlone,
+            "Whether pkce and nonce may both be off. Then state alone ties a sign-in to the browser that began it."
+        ).of(.oidc),
     ]
 
     /// The keys of a client: for the only client, or for all clients of the list that do not have them.

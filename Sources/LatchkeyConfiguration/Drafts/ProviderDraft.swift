@@ -11,8 +11,10 @@ struct ProviderDraft: GroupDraft {
     var preset: String?
     var color: String?
     var issuer: EndpointURL?
-    var authorizationEndpoint: EndpointURL?
-    var tokenEndpoint: EndpointURL?
+    /// The issuer with the placeholder of a tenant, if it has one.
+    var issuerTemplate: String?
+    /// Their ids, or `any`.
+    var tenants: [String] = []
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
@@ -96,6 +98,8 @@ struct ProviderDraft: GroupDraft {
         let before = context.problems.count
         takeOnlyClient(&context)
         if let profile { meet(profile, &context) }
+        readTenants(&context)
+        if kind == .oauth2, rules.pkce == .off { rules.nonce = .off }
         guard context.problems.count == before else { return nil }
         let dialect = rules.variations.dialect
         if dialect != .standard {
@@ -116,6 +120,7 @@ struct ProviderDraft: GroupDraft {
             if: rules.backchannelTokenDelivery != .off && clients.allSatisfy { $0.authentication == .publicClient },
             place.origin, "has backchannel_token_delivery_mode, but no client that authenticates",
             "give a client a secret or a private_key, or set it to off")
+        refuseUnbound(clients, &context)
         guard kind == .oauth2 else { return provider }
         context.refuse(
             if: dialect != .standard && clients.contains { $0.authentication.method != .clientSecretPost },
@@ -126,7 +131,9 @@ struct ProviderDraft: GroupDraft {
             if: rules.responseMode.isSigned, place.origin,
             "has response_mode: \(rules.responseMode.rawValue), but no metadata that names the keys",
             "make it query or form_post, or make the kind oidc")
-        guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
+        guard let authorizationEndpoint = rules.endpoints["authorization_endpoint"],
+            let tokenEndpoint = rules.endpoints["token_endpoint"], let userEndpoint, let subject
+        else { return nil }
         var user = UserEndpoint(url: userEndpoint, subject: subject)
         (user.attributes, user.verified, user.emails) = (attributes, verified, emailsEndpoint)
         provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)

@@ -23,6 +23,8 @@ public struct Setting<Root: Sendable>: Sendable {
     var reload = ConfigurationKey.Reload.nothing
     /// What to do if it is missing; nil for a setting that may be left out.
     fileprivate(set) var demand: String?
+    /// The kind of provider that must have it; nil for all that can.
+    fileprivate(set) var demandingKind: ProviderKind?
     /// The kinds of provider that have it, and whose clients have it.
     fileprivate(set) var kinds = Set(ProviderKind.allCases)
 }
@@ -50,7 +52,9 @@ extension Setting {
 
     /// A setting that its group must have; one of a separate group, such as `telco_finder.issuer`, if anything of
     /// that group is given.
-    func required(_ demand: String = "give it") -> Setting { altered(self) { $0.demand = demand } }
+    func required(_ demand: String = "give it", of kind: ProviderKind? = nil) -> Setting {
+        altered(self) { ($0.demand, $0.demandingKind) = (demand, kind) }
+    }
 
     /// A setting of some kinds of provider, which its meaning then names.
     func of(_ kinds: ProviderKind...) -> Setting {

@@ -69,11 +69,15 @@ public struct Settings: Sendable {
     private static let ofCore: [Setting<Configuration>] =
         general + quotas + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
 
-    /// `allow_loopback_http` is first: it decides which URLs are valid.
+    /// `allow_loopback_http` and `plain_http_hosts` are first: they decide which URLs are valid.
     private static let general: [Setting<Configuration>] = [
         Setting(
             "allow_loopback_http", .flag(), \.allowsLoopbackHTTP,
             "Allows plain HTTP to providers on loopback addresses; for development and tests."),
+        Setting(
+            "plain_http_hosts", .list(of: .hostName, "a list of host names"), \.plainHTTPHosts,
+            "Hosts of providers that plain HTTP is allowed to, such as a container's name. It is sent to private "
+                + "addresses only, which outbound.allow_private_networks must allow."),
         Setting(
             "public_url", .optional(.publicURL), \.publicURL,
             "The base URL of this server as browsers and apps know it."),

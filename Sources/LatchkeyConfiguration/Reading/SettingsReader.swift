@@ -153,7 +153,7 @@ extension SettingsReader where Root: GroupDraft {
             if let node = reader.values[setting.name] { setting.apply(node, to: &root, &context) }
         }
         if context.problems.count == before, requiring {
-            for setting in own where setting.isMissing(in: root) {
+            for setting in own where setting.isMissing(in: root, of: kind) {
                 context.refuse(origin, "has no \(setting.name)", setting.demand ?? "give it")
             }
         }
@@ -162,8 +162,8 @@ extension SettingsReader where Root: GroupDraft {
 }
 
 extension Setting where Root: GroupDraft {
-    fileprivate func isMissing(in root: Root) -> Bool {
-        guard demand != nil else { return false }
+    fileprivate func isMissing(in root: Root, of kind: ProviderKind?) -> Bool {
+        guard demand != nil, demandingKind.map({ $0 == kind }) ?? true else { return false }
         if let dot = name.lastIndex(of: "."), !root.place.given.keys.contains(where: { $0.hasPrefix(name[...dot]) }) {
             return false
         }

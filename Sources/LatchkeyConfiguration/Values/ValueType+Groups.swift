@@ -87,6 +87,26 @@ extension ValueType {
         }
     }
 
+    /// Texts of up to 1024 printable ASCII characters by the names of parameters.
+    static func parameters(
+        name check: @escaping @Sendable (String) throws(InvalidValueError) -> String,
+        value checkValue: @escaping @Sendable (String, String) throws(InvalidValueError) -> Void
+    ) -> ValueType<[String: String]> {
+        .group("a group of name: value, or name=value,name=value", isText: true) {
+            "\($0)=\($1)"
+        } key: { (name) throws(InvalidValueError) in
+            try check(name)
+        } element: { entry, context in
+            ValueType<String>.scalar("a text", show: { $0 }) { (text, _) throws(InvalidValueError) in
+                try require(
+                    (1...1024).contains(text.utf8.count) && text.utf8.allSatisfy(\.isPrintableASCII),
+                    else: "is not a text of up to 1024 ASCII characters")
+                try checkValue(entry.name, text)
+                return text
+            }.read(entry.node, &context)
+        }
+    }
+
     /// Resources by name, each a group with `url`.
     static var resources: ValueType<[String: EndpointURL]> {
         .group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {

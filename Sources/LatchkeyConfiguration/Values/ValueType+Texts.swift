@@ -97,6 +97,13 @@ extension ValueType {
         }
     }
 
+    static var hostName: ValueType<String> {
+        .parsed("a host name", show: { $0 }, "is not a host name", "give one such as keycloak, without a port") {
+            text in
+            EndpointURL("https://\(text)/", policy: .httpsOnly).flatMap { $0.host == text.lowercased() ? $0.host : nil }
+        }
+    }
+
     static var hostPattern: ValueType<String> {
         .parsed(
             "a host pattern", show: { $0 }, "is not a host pattern",

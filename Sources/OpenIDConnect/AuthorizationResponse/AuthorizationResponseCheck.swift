@@ -46,7 +46,7 @@ public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
 public struct VerifiedAuthorizationResponse: Sendable {
     /// What the provider answered.
     public enum Outcome: Sendable {
-        /// An authorization code, of 1 to 4096 characters.
+        /// An authorization code, of 1 to 16,384 characters.
         case code(Secret)
         /// An error code (RFC 6749 section 4.1.2.1), of 1 to 256 visible ASCII characters and spaces.
         case error(String)

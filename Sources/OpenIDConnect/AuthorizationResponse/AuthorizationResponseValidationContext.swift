@@ -4,7 +4,7 @@ import Primitives
 struct AuthorizationResponseValidationContext: MessageValidationContext {
     static let type = TokenType.standard
     /// The longest code, in bytes.
-    static let maximumCodeBytes = 4096
+    static let maximumCodeBytes = 16 * 1024
     /// The longest `state` and `error`, in bytes.
     static let maximumTextBytes = 256
 

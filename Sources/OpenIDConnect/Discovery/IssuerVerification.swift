@@ -30,7 +30,8 @@ struct IssuerVerification: Sendable {
     func verify(_ metadata: ProviderMetadata, from source: MetadataSource) async -> Verdict {
         switch source {
         case .issuer(let issuer):
-            guard issuer.text.hasSameBytes(as: metadata.issuer) else {
+            let expected = access.configuration.idTokenRules.tenants?.template ?? issuer.text
+            guard expected.hasSameBytes(as: metadata.issuer) else {
                 let refusal = OIDCError(.metadataRefused, reason: Refusal.notConfigured.text)
                 guard issuer.text.differsBySlash(from: metadata.issuer) else { return Verdict(refusal: refusal) }
                 return Verdict(

@@ -5,14 +5,20 @@ struct MetadataReader {
     let document: JSONObject
     let requirements: ProviderMetadata.Requirements
 
-    /// An issuer is a URL without query and fragment (Discovery section 3), on a trusted host.
+    /// An issuer is a URL without query and fragment (Discovery section 3), on a trusted host. Where there are several
+    /// tenants, it is their template.
     func issuer() throws(OIDCError) -> String {
+        if let tenants = requirements.tenants, document["issuer"]?.string.map(tenants.mayBeNamed) == true {
+            return tenants.template
+        }
         let url = try endpoint("issuer")
         guard !url.text.utf8.contains(UInt8(ascii: "?")) else { throw Self.refused("issuer") }
         return url.text
     }
 
+    /// The configured endpoint of a name, or the one of the document.
     func endpoint(_ name: String) throws(OIDCError) -> EndpointURL {
+        if let configured = requirements.endpoints[name] { return configured }
         guard let text = document[name]?.string, let url = EndpointURL(text, policy: requirements.urlPolicy),
             requirements.trustedHosts.contains(url.host)
         else { throw Self.refused(name) }
@@ -29,7 +35,7 @@ struct MetadataReader {
     /// Nil if the field is absent or null.
     /// - Throws: ``OIDCError/Code/metadataRefused`` if it is there and not valid.
     func optionalEndpoint(_ name: String) throws(OIDCError) -> EndpointURL? {
-        guard let value = document[name], !value.isNull else { return nil }
+        if document[name]?.isNull ?? true { return requirements.endpoints[name] }
         return try endpoint(name)
     }
 

@@ -131,7 +131,7 @@ final class ProviderDiscovery: Sendable {
                 destination: .init(carrier: question.source.name, step: .discovery), correlationID: correlationID)
             let (metadata, freshness) = try await access.http.send(
                 request, "The request for the OpenID configuration", codeMayBeSpent: false
-            ) { (response) throws(OIDCError) in try read(response, question.source) }
+            ) { (response) throws(OIDCError) in try read(response, question.source, from: request.url) }
             do throws(OIDCError) {
                 try await keep(metadata, freshness, for: question)
             } catch {
@@ -149,7 +149,9 @@ final class ProviderDiscovery: Sendable {
 
     private func url(for question: MetadataQuestion, _ correlationID: CorrelationID) throws(OIDCError) -> EndpointURL {
         switch question.source {
-        case .issuer(let issuer): return try issuer.openIDConfiguration(access.configuration.urlPolicy)
+        case .issuer(let issuer):
+            if let url = access.configuration.metadataURL { return url }
+            return try issuer.openIDConfiguration(access.configuration.urlPolicy)
         case .network(let network, let url):
             return url.appending(query: [
                 ("client_id", question.clientID?.text ?? ""), ("mccmnc", network.text),
@@ -177,26 +179,47 @@ final class ProviderDiscovery: Sendable {
     }
 
     private func read(
-        _ response: OutboundResponse, _ source: MetadataSource
+        _ response: OutboundResponse, _ source: MetadataSource, from url: EndpointURL
     ) throws(OIDCError) -> (ProviderMetadata, Freshness) {
         guard let document = ProviderResponse.object(response, maximumBytes: access.configuration.limits.discoveryBytes)
         else {
             throw OIDCError(
                 .unusableResponse,
-                reason: "The discovery response, of status \(response.status), is not a JSON object.")
+                reason: response.redirection(from: url)
+                    ?? "The discovery response, of status \(response.status), is not a JSON object.")
         }
         // Errors come with status 200 too.
         if document["error"] != nil || document["redirect_uri"] != nil { throw OIDCError(ofDiscovery: document) }
         guard response.status == 200 else {
             throw OIDCError(
                 .unusableResponse,
-                reason: "Discovery responded with status \(response.status), and neither metadata nor an error.")
+                reason: response.redirection(from: url)
+                    ?? "Discovery responded with status \(response.status), and neither metadata nor an error.")
         }
         let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
         return (
             try ProviderMetadata(document, network: network, requirements: access.configuration.metadataRequirements),
             Freshness(response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
         )
+    }
+}
+
+extension OutboundResponse {
+    /// Where a redirect of metadata leads, and what to do about it; nil for another response, and for an address that
+    /// cannot be shown.
+    fileprivate func redirection(from url: EndpointURL) -> String? {
+        guard (300...399).contains(status), let location else { return nil }
+        let isPath = location.hasPrefix("/") && !location.hasPrefix("//")
+        let target = isPath ? "\(url.scheme.rawValue)://\(url.authority)\(location)" : location
+        guard target.isVisibleASCII(upTo: 512), target.hasPrefix("https://") || target.hasPrefix("http://"),
+            !target.utf8.contains(where: "?#@\"<>".utf8.contains)
+        else { return nil }
+        let path = "/.well-known/openid-configuration"
+        let setting =
+            target.hasSuffix(path) ? "issuer to \(target.dropLast(path.utf8.count))" : "metadata_url to this address"
+        return
+            "Discovery responded with status \(status), a redirect to \(target), which is not followed. If it is "
+            + "the provider's, set \(setting)."
     }
 }
 

@@ -101,6 +101,10 @@ public final class ProviderMetadata: Sendable {
         let trustedHosts: TrustedHosts
         /// Of which the provider must sign with one.
         let signingAlgorithms: Set<SigningAlgorithm>
+        /// The configured endpoints, which win over those of the document, by their names there.
+        let endpoints: [String: EndpointURL]
+        /// The issuers of the tenants, if the provider has several.
+        let tenants: TenantIssuers?
     }
 
     /// Where requests are pushed.

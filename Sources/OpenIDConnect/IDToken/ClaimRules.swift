@@ -84,11 +84,12 @@ struct ClaimValidationContext: IssuedClaims {
 
     var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
 
-    /// Stricter than OpenID Connect Core section 3.1.3.7: no second audience, trusted or not.
-    var hasAudience: Bool { isClient(claims.onlyAudience) }
+    /// OpenID Connect Core section 3.1.3.7, rule 3: no further audience, unless it is trusted.
+    var hasAudience: Bool { claims.audience(besides: rules.trustedAudiences).map(isClient) ?? false }
 
+    /// Of several audiences, the authorized party tells whose token it is.
     var hasAuthorizedParty: Bool {
-        guard let party = claims["azp"] else { return true }
+        guard let party = claims["azp"] else { return rules.trustedAudiences.isEmpty || claims.onlyAudience != nil }
         return isClient(party.string)
     }
 
@@ -171,7 +172,9 @@ struct ClaimValidationContext: IssuedClaims {
 /// The token of a refresh beside the sign-in's. Without one to compare with, each of these is met.
 extension ClaimValidationContext {
     /// The provider's metadata may name another issuer by now.
-    var hasOriginalIssuer: Bool { expectation.original.map { issuer.hasSameBytes(as: $0.issuer) } ?? true }
+    var hasOriginalIssuer: Bool {
+        expectation.original.map { claims["iss"]?.string?.hasSameBytes(as: $0.issuer) == true } ?? true
+    }
 
     var hasOriginalSubject: Bool {
         expectation.original.map { claims["sub"]?.string?.hasSameBytes(as: $0.subject) == true } ?? true
@@ -230,7 +233,11 @@ package struct PlainClaims: IssuedClaims {
 extension IssuedClaims {
     package var issuedAt: Timestamp? { claims["iat"]?.numericDate }
 
-    var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }
+    var hasIssuer: Bool {
+        guard let named = claims["iss"]?.string else { return false }
+        guard let tenants = rules.tenants else { return named.hasSameBytes(as: issuer) }
+        return tenants.tenant(of: named).map { claims["tid"]?.string?.hasSameBytes(as: $0) == true } ?? false
+    }
 
     package var wasIssuedJustNow: Bool {
         guard let issuedAt else { return false }
@@ -281,5 +288,14 @@ extension JSONObject {
         case .array(let several) where several.count == 1: several.first?.string
         default: nil
         }
+    }
+
+    /// The one audience that is not a trusted one; nil if there are several, or none.
+    func audience(besides trusted: Set<ClientID>) -> String? {
+        if let only = onlyAudience { return only }
+        guard !trusted.isEmpty, let several = self["aud"]?.array else { return nil }
+        let names = several.compactMap(\.string)
+        let others = names.filter { name in ClientID(name).map { !trusted.contains($0) } ?? true }
+        return names.count == several.count && others.count == 1 ? others.first : nil
     }
 }

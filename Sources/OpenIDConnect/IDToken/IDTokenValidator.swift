@@ -55,7 +55,11 @@ public struct IDTokenRules: Sendable, Hashable {
     /// How long ago a token may have been issued, in seconds, beside the clock skew.
     public var maximumAgeSeconds: Int64 = 600
     /// The longest token that is read, in bytes.
-    public var maximumBytes = 16 * 1024
+    public var maximumBytes = 64 * 1024
+    /// The audiences that a token may name beside the client (OpenID Connect Core section 3.1.3.7, rule 3).
+    public var trustedAudiences: Set<ClientID> = []
+    /// The issuers of the provider's tenants; nil for a provider with one issuer.
+    public var tenants: TenantIssuers?
 
     /// The defaults.
     public init() {}
@@ -172,7 +176,7 @@ public struct VerifiedIDToken: Sendable, Hashable {
         guard let subject = claims["sub"]?.string else { throw .failed(.subject) }
         guard let expiresAt = context.expiresAt else { throw .failed(.expiry) }
         guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
-        issuer = context.issuer
+        issuer = claims["iss"]?.string ?? context.issuer
         self.subject = subject
         clientID = context.expectation.clientID
         self.issuedAt = issuedAt
@@ -278,7 +282,7 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
         case .claims: "The ID token's claims must be a JSON object without duplicate names."
         case .issuer: "The ID token's iss must be the provider's issuer."
         case .subject: "The ID token must have a sub of 1 to 255 visible ASCII characters."
-        case .audience: "The ID token's aud must be this client alone."
+        case .audience: "The ID token's aud must be this client alone, or with the provider's trusted_audiences."
         case .authorizedParty: "The ID token's azp must be this client or absent."
         case .idTokenClaims:
             "An ID token has no events, which logout tokens have. A token of type at+jwt must have the nonce of the "

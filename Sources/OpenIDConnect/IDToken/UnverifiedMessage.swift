@@ -62,9 +62,9 @@ extension MessageValidationContext {
     var issuer: String { requirements.issuer }
     var now: Timestamp { requirements.now }
 
-    /// The client of the only audience.
+    /// The client of the only audience that is not a trusted one.
     var client: ClientID? {
-        guard let audience = claims.onlyAudience else { return nil }
+        guard let audience = claims.audience(besides: rules.trustedAudiences) else { return nil }
         return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
     }
 

@@ -42,7 +42,8 @@ struct LogoutValidationContext: MessageValidationContext {
         guard let id = claims["jti"]?.visibleText else { throw .failed(.tokenID) }
         // An expiry, which older providers leave out, can only make it earlier.
         return LogoutToken(
-            issuer: issuer, subject: claims["sub"]?.visibleText, sessionID: claims["sid"]?.sessionIDText, id: id,
+            issuer: claims["iss"]?.string ?? issuer, subject: claims["sub"]?.visibleText,
+            sessionID: claims["sid"]?.sessionIDText, id: id,
             refusedFrom: issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
     }
 }

@@ -71,6 +71,11 @@ public final class RelyingParty: Sendable {
         return issuer
     }
 
+    /// Whether a text names the issuer of a provider, or of one of its tenants.
+    package func isIssuer(_ text: String, of issuer: String) -> Bool {
+        configuration.idTokenRules.tenants.map { $0.tenant(of: text) != nil } ?? issuer.hasSameBytes(as: text)
+    }
+
     /// See ``Configuration/usesNetworkDiscovery``.
     public var usesNetworkDiscovery: Bool { configuration.usesNetworkDiscovery }
 

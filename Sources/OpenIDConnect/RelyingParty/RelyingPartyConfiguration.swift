@@ -15,6 +15,13 @@ extension RelyingParty {
 
         /// How a provider's metadata is found.
         public var discovery: Discovery
+        /// Where the issuer's metadata is; nil for the place of OpenID Connect Discovery section 4.1.
+        public var metadataURL: EndpointURL?
+        /// Endpoints that win over those of the metadata, by their names there.
+        public var endpoints: [String: EndpointURL] = [:]
+        /// The parameters of logout requests, by name, in place of those of OpenID Connect RP-Initiated Logout section 2.
+        /// A value `{state}` stands for what the request else has under that name. Empty for the usual ones.
+        public var logoutParameters: [String: String] = [:]
         /// Which schemes the providers' URLs may have.
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.
@@ -81,7 +88,9 @@ extension RelyingParty {
 
         /// What metadata must satisfy.
         var metadataRequirements: ProviderMetadata.Requirements {
-            .init(urlPolicy: urlPolicy, trustedHosts: trustedHosts, signingAlgorithms: signingAlgorithms)
+            .init(
+                urlPolicy: urlPolicy, trustedHosts: trustedHosts, signingAlgorithms: signingAlgorithms,
+                endpoints: endpoints, tenants: idTokenRules.tenants)
         }
     }
 }
@@ -103,7 +112,7 @@ public struct OutboundLimits: Sendable, Hashable {
     /// Of key sets.
     public var keysBytes = 256 * 1024
     /// Of token responses, and of responses to pushed authorization requests.
-    public var tokenBytes = 64 * 1024
+    public var tokenBytes = 128 * 1024
     /// Of userinfo and of a user endpoint's response.
     public var userInfoBytes = 64 * 1024
     /// Of a resource that is passed on.

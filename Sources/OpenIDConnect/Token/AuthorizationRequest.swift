@@ -13,8 +13,8 @@ public struct AuthorizationRequest: Sendable {
     public var state: Secret
     /// Comes back in the ID token; nil for a provider without ID tokens.
     public var nonce: Secret?
-    /// The S256 challenge of the code verifier (RFC 7636 section 4.2).
-    public var codeChallenge: String
+    /// The S256 challenge of the code verifier (RFC 7636 section 4.2); nil for a provider without PKCE.
+    public var codeChallenge: String?
     /// For carriers; nil for a provider that does not accept one.
     public var correlationID: CorrelationID?
     /// The carrier's token for the user, from the discovery of a secondary device.
@@ -23,6 +23,8 @@ public struct AuthorizationRequest: Sendable {
     public var responseMode = AuthorizationResponseMode.query
     /// The key that the code is bound to: its thumbprint is `dpop_jkt` (RFC 9449 section 10); nil for none.
     public var dpopKey: DPoPKey?
+    /// Parameters of the provider's own, by name. They replace none of the others.
+    public var parameters: [String: String] = [:]
     /// Whether a signed request has its redirect URI outside of the request object, too, as mobile operators demand
     /// (CAMARA Security and Interoperability Profile r4.2, section "Signed Authentication Requests").
     public var repeatsRedirectURI = false
@@ -30,7 +32,7 @@ public struct AuthorizationRequest: Sendable {
     /// A request without optional parameters.
     public init(
         clientID: ClientID, redirectURI: String, demand: AuthenticationDemand, state: Secret, nonce: Secret?,
-        codeChallenge: String, correlationID: CorrelationID? = nil
+        codeChallenge: String?, correlationID: CorrelationID? = nil
     ) {
         self.clientID = clientID
         self.redirectURI = redirectURI
@@ -67,8 +69,8 @@ public struct AuthorizationRequest: Sendable {
         var items: [(name: String, value: String)] = [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", Self.responseType),
             ("state", state.exposed),
-            ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
         ]
+        if let codeChallenge { items += [("code_challenge", codeChallenge), ("code_challenge_method", "S256")] }
         for (name, value) in [
             ("scope", demand.scopes.spaceSeparated), ("nonce", nonce?.exposed), ("correlation_id", correlationID?.text),
             ("acr_values", demand.acrValues.spaceSeparated), ("login_hint_token", loginHintToken),
@@ -80,7 +82,9 @@ public struct AuthorizationRequest: Sendable {
         ] {
             if let value { items.append((name, value)) }
         }
-        return items
+        guard !parameters.isEmpty else { return items }
+        let others = parameters.filter { name, _ in !items.contains { $0.name == name } }
+        return items + others.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }
 

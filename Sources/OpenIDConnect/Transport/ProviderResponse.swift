@@ -87,13 +87,19 @@ package enum ProviderResponse {
                 : "The \(endpoint) refused the \(subject).")
     }
 
-    /// A number of seconds, which some providers write as a text; nil if there is no value, or null.
+    /// A number of seconds, which some providers write as a text or with a fraction, which is cut off; nil if there is no
+    /// value, or null.
     /// - Throws: The fault, if the value is neither.
     static func seconds(_ value: JSONValue?, otherwise fault: OIDCError) throws(OIDCError) -> Int64? {
         guard let value, !value.isNull else { return nil }
-        guard let seconds = value.string.map({ $0.isDecimal ? Int64($0) : nil }) ?? value.integer, seconds >= 0 else {
-            throw fault
+        if let whole = value.integer, whole >= 0 { return whole }
+        var seconds = value.double
+        if let text = value.string, text.utf8.first?.isASCIIDigit == true,
+            text.utf8.allSatisfy({ $0.isASCIIDigit || $0 == UInt8(ascii: ".") })
+        {
+            seconds = Double(text)
         }
-        return seconds
+        guard let seconds, seconds >= 0, let whole = Int64(exactly: seconds.rounded(.down)) else { throw fault }
+        return whole
     }
 }

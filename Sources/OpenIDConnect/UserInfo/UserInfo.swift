@@ -244,7 +244,7 @@ enum UserInfoResponse: Sendable {
         _ claims: JSONObject, issuer: String, clientID: ClientID, rules: IDTokenRules, now: Timestamp
     ) throws(OIDCError) {
         let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: now)
-        guard claims["iss"] == nil || context.hasIssuer else {
+        guard claims["iss"].map({ $0.string?.hasSameBytes(as: issuer) == true }) ?? true else {
             throw .unusable("The iss of the userinfo response must be the provider's issuer.")
         }
         let audiences = claims["aud"].map { $0.array?.compactMap(\.string) ?? [$0.string].compactMap(\.self) }
@@ -270,6 +270,9 @@ extension RelyingParty {
     ///   - usual: The usual algorithms of the client.
     ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
     ///     userinfo is encrypted.
+    ///   - fallBack: Is called with the failure where the attributes of the ID token are returned instead: there are no
+    ///     claims, or they have no `sub`. Nil to throw it. Where the client's userinfo must be signed or encrypted, or
+    ///     is a JWT that is not good, it is thrown in any case.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
     ///   subject; ``OIDCError/Code/metadataRefused`` if a provider has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
@@ -277,8 +280,9 @@ extension RelyingParty {
         accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
         signedWith algorithm: SigningAlgorithm? = nil,
         orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard, client: ClientCredentials? = nil,
-        provider: ProviderMetadata, correlationID: CorrelationID
+        provider: ProviderMetadata, correlationID: CorrelationID, orElse fallBack: ((OIDCError) -> Void)? = nil
     ) async throws(OIDCError) -> UserInfo {
+        let fallBack = algorithm == nil && client?.userInfoDecryption == nil ? fallBack : nil
         let clientTLS = clientTLS(of: client, at: provider)
         let known: EndpointURL?
         do throws(OIDCError) {
@@ -295,20 +299,34 @@ extension RelyingParty {
                 .at(.init(to: provider.tokenEndpoint))
         }
         let url = usesNetworkDiscovery ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint
-        let response = try await send(
-            "The userinfo request", with: accessToken, key, clientTLS, to: url, of: provider, .userInfo,
-            upTo: configuration.limits.userInfoBytes,
-            accepting: algorithm == nil && client?.userInfoDecryption == nil ? "application/json" : "application/jwt",
-            correlationID, codeMayBeSpent: true
-        ) { (response) throws(OIDCError) in
-            try UserInfoResponse(
-                response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
-                limits: configuration.limits)
+        let response: UserInfoResponse
+        var isToken = false
+        do throws(OIDCError) {
+            response = try await send(
+                "The userinfo request", with: accessToken, key, clientTLS, to: url, of: provider, .userInfo,
+                upTo: configuration.limits.userInfoBytes,
+                accepting: algorithm == nil && client?.userInfoDecryption == nil
+                    ? "application/json" : "application/jwt", correlationID, codeMayBeSpent: true
+            ) { (response) throws(OIDCError) in
+                isToken = response.status == 200 && ProviderResponse.mediaType(response) == "application/jwt"
+                return try UserInfoResponse(
+                    response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
+                    limits: configuration.limits)
+            }
+        } catch {
+            guard let fallBack, !isToken else { throw error }
+            fallBack(error)
+            return idToken.attributes
         }
         do throws(OIDCError) {
             let claims: JSONObject
             switch response {
-            case .plain(let plain): return try UserInfo(plain, subject: idToken.subject)
+            case .plain(let plain):
+                if let fallBack, plain["sub"]?.isNull ?? true {
+                    fallBack(.unusable("The userinfo response has no sub.").at(.init(to: url, status: 200)))
+                    return idToken.attributes
+                }
+                return try UserInfo(plain, subject: idToken.subject)
             case .encrypted(let decrypted): claims = decrypted
             case .signed(let signed): claims = try await verified(signed, provider, correlationID)
             }

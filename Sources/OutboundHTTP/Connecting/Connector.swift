@@ -97,11 +97,13 @@ final class Connector: @unchecked Sendable {
     }
 
     /// Whether the policy allows the address, which is the one that is about to be connected to. Plain http is allowed
-    /// to loopback addresses only, whatever the host's name is. A proxy has its own policy.
+    /// to loopback addresses, whatever the host's name is, and to private ones of certain hosts. A proxy has its own
+    /// policy.
     private func isPermitted(_ address: IPAddress) -> Bool {
         if pool.shared.proxy != nil { return true }
         guard pool.shared.configuration.addressPolicy.permits(address) else { return false }
-        return exchange.request.url.scheme == .https || address.scope == .loopback
+        let url = exchange.request.url
+        return url.scheme == .https || pool.shared.configuration.permitsPlainHTTP(to: url.host, at: address)
     }
 
     func becameReady(_ attempt: OutboundConnection, at now: MonotonicTime) {

@@ -53,7 +53,7 @@ extension ResponseParser {
     private static let kept: [(name: StaticString, text: ResponseHead.Text, isList: Bool)] = [
         ("content-type", \.contentType, false), ("cache-control", \.cacheControl, true), ("date", \.date, false),
         ("retry-after", \.retryAfter, false), ("dpop-nonce", \.dpopNonce, true),
-        ("www-authenticate", \.wwwAuthenticate, true),
+        ("www-authenticate", \.wwwAuthenticate, true), ("location", \.location, false),
     ]
 
     private mutating func keep(_ field: FieldLine, of line: Span<UInt8>) -> LastField {

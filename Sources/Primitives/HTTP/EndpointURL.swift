@@ -7,11 +7,19 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     public enum Scheme: String, Sendable { case http, https }
 
     /// Which schemes are allowed.
-    public enum Policy: Sendable, Hashable {
+    public struct Policy: Sendable, Hashable {
         /// No plain http.
-        case httpsOnly
+        public static let httpsOnly = Policy(allowsLoopbackHTTP: false)
         /// Also plain http, but only to 127.0.0.0/8, ::1 and localhost: for development and tests.
-        case allowLoopbackHTTP
+        public static let allowLoopbackHTTP = Policy(allowsLoopbackHTTP: true)
+
+        let allowsLoopbackHTTP: Bool
+        /// Other hosts that plain http is allowed to, in lower case.
+        public var httpHosts: Set<String> = []
+
+        func allowsHTTP(to host: String) -> Bool {
+            allowsLoopbackHTTP && HostName.isLoopback(host) || httpHosts.contains(host)
+        }
     }
 
     /// The longest text accepted, in bytes.
@@ -45,9 +53,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         guard let (host, port) = Self.parseAuthority(Substring(authority), defaultPort: scheme == .https ? 443 : 80)
         else { return nil }
-        if scheme == .http {
-            guard policy == .allowLoopbackHTTP, HostName.isLoopback(host) else { return nil }
-        }
+        guard scheme == .https || policy.allowsHTTP(to: host) else { return nil }
         self.init(text: text, scheme: scheme, host: host, port: port)
     }
 

@@ -98,6 +98,8 @@ public struct OutboundResponse: Sendable, Hashable {
     public var dpopNonce: String?
     /// All `WWW-Authenticate` fields, joined by commas.
     public var wwwAuthenticate: String?
+    /// The `Location` field. It is not followed.
+    public var location: String?
     /// The content after decompression.
     public var body: [UInt8]
     /// When the server's certificate expires, if the client inspects certificates and made a new connection.

@@ -80,7 +80,8 @@ extension RedirectsFeature {
         """
         Sends the browser to the choice of the carrier, or with `mccmnc` straight to the carrier. With `Accept: \
         application/json` the response has the location instead. Latchkey makes and keeps `state`, `nonce` and the \
-        code verifier of the authorization request. A refusal is a page for a person, unless JSON is asked for.
+        code verifier of the authorization request. Parameters of the names that `request_parameters` lists go to the \
+        provider. A refusal is a page for a person, unless JSON is asked for.
         """,
         parameters: [.provider]
             + APISchema.startFields(
@@ -200,7 +201,7 @@ extension APISchema {
 
     static let authorizationResponseFields = fields(optional: [
         "state": visible("Identifies the sign-in.", upTo: 256),
-        "code": text("The authorization code.", pattern: "^[ -~]*$", lengths: 0...4096),
+        "code": text("The authorization code.", pattern: "^[ -~]*$", lengths: 0...16_384),
         "error": text("Why there is no code.", example: "access_denied"),
         "iss": text("The issuer of the response (RFC 9207).", example: "https://op1.att.com"),
         "mccmnc": text("The carrier that was chosen.", pattern: "^[0-9]{5,6}$", example: "310410"),

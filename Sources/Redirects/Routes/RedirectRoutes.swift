@@ -60,9 +60,15 @@ extension RedirectSignIn: BrowserRedirects {
             reader.refuse(name, "must not be in an address: post the start")
         }
         var start = try RedirectStart(
-            reader, provider: request.provider, publicURL: try api.publicURL(), callback: callback, fallback: fallback)
+            reader, provider: request.provider, publicURL: try api.publicURL(), callback: callback, fallback: fallback,
+            parameters: parameters(at: request))
         start.sessionIDIsSession = sessionIDIsSession
         return try await begin(start, request)
+    }
+
+    /// The parameters for the provider that apps may send.
+    private func parameters(at request: Request) -> Set<String> {
+        api.useCases.providers[request.provider]?.server?.requestParameters ?? []
     }
 
     private func begin(_ start: RedirectStart, _ request: Request) async throws -> Response {
@@ -77,9 +83,11 @@ extension RedirectSignIn: BrowserRedirects {
     private func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
         var start = try RedirectStart(
             FieldReader(BodyFields(request, from: admission)), provider: request.provider,
-            publicURL: try api.publicURL())
+            publicURL: try api.publicURL(), parameters: parameters(at: request))
         // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
         guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
+        let server = api.useCases.providers[request.provider]?.server
+        guard server?.dependsOnState != true else { throw SignInError.browserNeeded }
         start.caller = api.terms(of: request, admission)
         return respond(try await self.start(start, browser: nil), asJSON: true)
     }
@@ -118,7 +126,8 @@ extension RedirectSignIn: BrowserRedirects {
         _ request: Request, of caller: SignedInCaller, _ check: (RedirectStart) throws(SignInError) -> Void
     ) async throws -> Response {
         var start = try RedirectStart(
-            FieldReader(BodyFields(request)), provider: request.provider, publicURL: try api.publicURL())
+            FieldReader(BodyFields(request)), provider: request.provider, publicURL: try api.publicURL(),
+            parameters: parameters(at: request))
         start.caller = api.terms(of: request, caller.admission)
         try check(start)
         start.purpose = .errand(session: caller.holder.session.id)
@@ -263,10 +272,11 @@ extension RedirectStart {
     /// - Parameters:
     ///   - callback: The path that the provider sends the browser back to; by default the provider's callback.
     ///   - fallback: The redirect URI if the request has none. Without it, `redirect_uri` is required.
+    ///   - parameters: The names of those for the provider that an app may send.
     /// - Throws: 400 that names every missing or malformed field.
     init(
         _ reader: FieldReader, provider: String, publicURL: String, callback: ((ClientType) -> String)? = nil,
-        fallback: ((ClientID?, ClientType) -> String?)? = nil
+        fallback: ((ClientID?, ClientType) -> String?)? = nil, parameters: Set<String> = []
     ) throws(APIError) {
         var reader = reader
         let correlationID = reader.correlationID()
@@ -299,6 +309,7 @@ extension RedirectStart {
         demand.loginHint = reader.text("login_hint", limit: 255)
         codeChallenge = reader.codeChallenge()
         trackingID = reader.visibleText("tracking_id", limit: 128)
+        for name in parameters { self.parameters[name] = reader.text(name, limit: 2048) }
         self.correlationID = correlationID
         sentNames = reader.sentNames
         try reader.check(correlationID)

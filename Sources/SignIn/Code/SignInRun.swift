@@ -31,10 +31,8 @@ package final class SignInRun: UserVerification {
             throw .internalFault
         }
         guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
-        guard client.rules.pkce == .optional || request.codeVerifier != nil || request.standsInForCode else {
-            throw .codeVerifierMissing
-        }
-        guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
+        guard request.isRedirectFlow || !target.server.dependsOnState else { throw .browserNeeded }
+        try target.server.rules.check(request, of: client)
         self.request = request
         self.client = client
         self.target = target
@@ -152,6 +150,21 @@ extension SignInRun {
     package func note(_ finding: String, as name: String) { log.notes[name] = "\(finding)" }
 }
 
+extension ServerRules {
+    /// A request must have what ties the code to the sign-in that asked for it.
+    fileprivate func check(
+        _ request: SignInRequest, of client: SignInConfiguration.Client
+    ) throws(SignInError) {
+        let needsVerifier = pkce != .off && (nonce == .off || pkce == .required && client.rules.pkce == .required)
+        guard !needsVerifier || request.codeVerifier != nil || request.standsInForCode else {
+            throw .codeVerifierMissing
+        }
+        guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
+        // Without both, the browser is what the code is tied to.
+        guard pkce != .off || nonce == .off || request.nonce != nil else { throw .nonceNeeded }
+    }
+}
+
 /// What asks a provider who its user is: a run with a code, or a backchannel authentication.
 package protocol UserVerification {
     var client: SignInConfiguration.Client { get }
@@ -194,7 +207,8 @@ extension UserVerification {
         ) { begin($0 == .began ? .keys : .validate) }
     }
 
-    /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.
+    /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in of a carrier's user. The
+    /// ID token of another provider has them, too, as far as the provider puts them there.
     /// - Parameter key: The key that the access token is bound to; nil for a Bearer token.
     package func fetchAttributes(
         about idToken: VerifiedIDToken, with accessToken: Secret, _ key: DPoPKey?, from provider: ProviderMetadata
@@ -204,7 +218,14 @@ extension UserVerification {
             try await relyingParty.userInfo(
                 accessToken: accessToken, boundTo: key, about: idToken,
                 signedWith: client.rules.userInfoSigningAlgorithm, orAnyOf: client.rules.usualSigningAlgorithms,
-                client: client.credentials, provider: provider, correlationID: correlationID))
+                client: client.credentials, provider: provider, correlationID: correlationID,
+                orElse: relyingParty.usesNetworkDiscovery
+                    ? nil
+                    : { error in
+                        note(
+                            "userinfo failed, the ID token counts",
+                            ["reason": "\(error.code.rawValue)", "cause": "\(error.reason)"], at: .warning)
+                    }))
     }
 
     /// The provider's userinfo, without claims that neither the request nor the client has asked for.

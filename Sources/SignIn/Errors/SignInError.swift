@@ -321,6 +321,12 @@ extension SignInError {
 
     static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
 
+    static let nonceNeeded = invalidRequest(
+        "nonce is missing. Send the nonce of the authorization request: sign-ins at this provider have no PKCE.")
+
+    package static let browserNeeded = invalidRequest(
+        "This provider supports neither PKCE nor nonce, so that its sign-ins must begin in the browser, at its start.")
+
     package static let nothingConfirms = invalidRequest(
         "This provider issues no ID tokens to confirm nonce, acr_values or context. Leave them out.")
 

@@ -67,8 +67,8 @@ struct AcceptedRequest: Sendable, CustomTestStringConvertible {
         .init("asterisk-form", request("OPTIONS *"), get("*", method: "OPTIONS")),
         .init("OPTIONS of a path", request("OPTIONS /a"), get("/a", method: "OPTIONS")),
         .init(
-            "the longest request line", request("GET /" + String(repeating: "a", count: 8192 - 14)),
-            get("/" + String(repeating: "a", count: 8192 - 14))),
+            "the longest request line", request("GET /" + String(repeating: "a", count: 32_768 - 14)),
+            get("/" + String(repeating: "a", count: 32_768 - 14))),
     ]
 
     static let fields: [AcceptedRequest] = [

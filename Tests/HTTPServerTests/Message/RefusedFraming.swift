@@ -239,7 +239,7 @@ extension RefusedRequest {
 
     /// Beyond the default limits of sizes.
     static let limits: [RefusedRequest] = [
-        .init("a long target", request("GET /" + String(repeating: "a", count: 8192)), .requestLineTooLong),
+        .init("a long target", request("GET /" + String(repeating: "a", count: 32_768)), .requestLineTooLong),
         .init("a long target without an end", "GET /" + String(repeating: "a", count: 9000), .requestLineTooLong),
         .init("a long method", String(repeating: "A", count: 9000), .requestLineTooLong),
         .init("a long value", request("GET /", "X: " + String(repeating: "a", count: 16384)), .fieldsTooLarge),

@@ -5,7 +5,7 @@ import Testing
 /// How large a body may be, which anyone may send.
 @Suite("The size of a body", .timeLimit(.minutes(5)))
 struct BodySizeTests {
-    private static let most = 16_384
+    private static let most = 24_576
 
     private func form(_ bytes: Int) -> String {
         let start = "client_type=web&state="
@@ -18,7 +18,7 @@ struct BodySizeTests {
     }
 
     @Test(
-        "Without an API key JSON is refused above 16 KiB, before it is read",
+        "Without an API key JSON is refused above 24 KiB, before it is read",
         arguments: ["/users", "/auth/register", "/auth/token", "/auth/session", "/auth/bank/sign-in"])
     func jsonWithoutKey(_ path: String) async throws {
         let app = try TestApp()
@@ -31,7 +31,7 @@ struct BodySizeTests {
     }
 
     @Test(
-        "Without an API key a form is refused above 16 KiB, before it is read",
+        "Without an API key a form is refused above 24 KiB, before it is read",
         arguments: [
             "/auth/bank/callback", "/auth/bank/web/callback", "/users", "/auth/register", "/auth/token",
             "/auth/session",

@@ -30,7 +30,7 @@ struct SignInRequestTests {
         Bad("empty code", proper.with("code", "\"\""), "code is missing"),
         Bad("null code", proper.with("code", "null"), "code is missing"),
         Bad("code of another type", proper.with("code", "5"), "code must be a string"),
-        Bad("long code", proper.with("code", "\"\(String(repeating: "c", count: 4097))\""), "code is longer"),
+        Bad("long code", proper.with("code", "\"\(String(repeating: "c", count: 16_385))\""), "code is longer"),
         Bad("code beyond ASCII", proper.with("code", "\"é\""), "code must have visible ASCII"),
         Bad("unknown client_id", proper.with("client_id", "\"nobody\""), "client_id is not one of"),
         Bad(

@@ -98,8 +98,8 @@ struct AuthorizationResponseTests {
             Claim("state", "7", .state), Claim("state", "\"\(String(repeating: "s", count: 256))\"", nil),
             Claim("state", "\"\(String(repeating: "s", count: 257))\"", .state), Claim("code", nil, .outcome),
             Claim("code", "\"\"", .outcome), Claim("code", "7", .outcome), Claim("code", "\"a\\nb\"", .outcome),
-            Claim("code", "\"a b\"", nil), Claim("code", "\"\(String(repeating: "c", count: 4096))\"", nil),
-            Claim("code", "\"\(String(repeating: "c", count: 4097))\"", .outcome), Claim("error", "7", .outcome),
+            Claim("code", "\"a b\"", nil), Claim("code", "\"\(String(repeating: "c", count: 16_384))\"", nil),
+            Claim("code", "\"\(String(repeating: "c", count: 16_385))\"", .outcome), Claim("error", "7", .outcome),
             Claim("error", "\"\"", .outcome), Claim("error", "\"\(String(repeating: "e", count: 257))\"", .outcome),
         ])
     func claim(row: Claim) async throws {

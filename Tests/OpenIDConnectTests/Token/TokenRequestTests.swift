@@ -101,6 +101,7 @@ struct TokenRequestTests {
         "Optional members of a response may be absent",
         arguments: [
             ("expires_in", nil), ("expires_in", "\"3600\""), ("expires_in", "null"), ("expires_in", "3600.0"),
+            ("expires_in", "3599.7"), ("expires_in", "\"3599.7\""),
             ("expires_in", "0"),
             ("token_type", "\"bearer\""), ("token_type", "\"BEARER\""), ("token_type", "\"bEARER\""),
             ("refresh_token", nil),
@@ -120,7 +121,8 @@ struct TokenRequestTests {
             ("id_token", "{}"), ("token_type", nil), ("token_type", "null"), ("token_type", "\"\""),
             ("token_type", "\"mac\""),
             ("token_type", "\"DPoP\""), ("token_type", "\"N_A\""), ("token_type", "5"), ("token_type", "[\"Bearer\"]"),
-            ("expires_in", "\"soon\""), ("expires_in", "-1"), ("expires_in", "1.5"), ("expires_in", "\"\""),
+            ("expires_in", "\"soon\""), ("expires_in", "-1"), ("expires_in", "\"1.5.2\""), ("expires_in", "-0.5"),
+            ("expires_in", "\"\""),
             ("expires_in", "true"),
             ("error", "\"invalid_grant\""), ("error", "\"none\""), ("error", "5"), ("error", "{}"), ("error", "false"),
             ("expires_in", "1e300"), ("expires_in", "\"99999999999999999999\""),

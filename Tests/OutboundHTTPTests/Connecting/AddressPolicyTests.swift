@@ -57,6 +57,33 @@ struct AddressPolicyTests {
         #expect(!everything.permits(try address(text)))
     }
 
+    @Test(
+        "Plain http goes to loopback, and to private addresses of the hosts that are listed",
+        arguments: [
+            ("127.0.0.1", "other", true), ("10.0.0.7", "keycloak", true), ("10.0.0.7", "other", false),
+            ("8.8.8.8", "keycloak", false), ("fd00::1", "keycloak", true), ("169.254.169.254", "keycloak", false),
+        ])
+    func plainHTTP(_ text: String, _ host: String, isPermitted: Bool) throws {
+        var configuration = OutboundHTTPConfiguration()
+        configuration.plainHTTPHosts = ["keycloak"]
+        #expect(configuration.permitsPlainHTTP(to: host, at: try address(text)) == isPermitted)
+    }
+
+    @Test("Plain http to a host that is not listed is not sent", arguments: [true, false])
+    func plainHTTPHost(isListed: Bool) async throws {
+        var configuration = OutboundHTTPConfiguration()
+        configuration.addressPolicy.allowLoopback = true
+        if isListed { configuration.plainHTTPHosts = ["127.0.0.1"] }
+        // Nobody listens there.
+        let url = try #require(EndpointURL("http://127.0.0.1:1/", policy: .allowLoopbackHTTP))
+        let client = try OutboundHTTPClient(configuration)
+        let error = await #expect(throws: OutboundError.self) {
+            try await client.send(OutboundRequest(method: .get, url: url, timeout: .seconds(9), maximumBodyBytes: 9))
+        }
+        #expect((error?.code == .addressRefused) == !isListed)
+        await client.shutdown()
+    }
+
     /// A block of the registries, and how far it reaches, with the addresses before and after it.
     struct Block: Sendable {
         let first, last: String

@@ -1,0 +1,192 @@
+internal import OpenIDConnect
+internal import Primitives
+internal import SignIn
+
+// Settings for providers that deviate from the specifications, and what they must fit.
+
+extension ProviderDraft {
+    /// The issuer as it is written.
+    var templatedIssuer: TemplatedIssuer? {
+        get { issuer.map { TemplatedIssuer(url: $0, template: issuerTemplate) } }
+        set { (issuer, issuerTemplate) = (newValue?.url, newValue?.template) }
+    }
+
+    /// Sets the issuers of the tenants, after reporting what contradicts them. Metadata that all tenants share is at the
+    /// tenant `common`, unless `metadata_url` says otherwise.
+    mutating func readTenants(_ context: inout ReadingContext) {
+        guard let template = issuerTemplate else {
+            return context.refuse(
+                if: !tenants.isEmpty, place.origin, "has tenants, but its issuer has no {tenantid}",
+                "write {tenantid} in the place of the tenant, or remove tenants")
+        }
+        guard kind == .oidc else {
+            return context.refuse(place.origin, "has an issuer with {tenantid}, which is for oidc", "give its URL")
+        }
+        guard !tenants.isEmpty else {
+            return context.refuse(
+                place.origin, "has an issuer for several tenants, but no tenants",
+                "list the ids of the tenants whose users may sign in, or write tenants: any")
+        }
+        guard tenants == ["any"] || !tenants.contains("any") else {
+            return context.refuse(place.origin, "has any beside other tenants", "keep any, or the others")
+        }
+        rules.tenants = TenantIssuers(template, allowing: tenants == ["any"] ? nil : Set(tenants))
+        if tenants.count == 1, let only = tenants.first, only != "any",
+            let url = rules.tenants.flatMap({ EndpointURL($0.issuer(of: only), policy: context.policy) })
+        {
+            issuer = url
+        }
+        // No audience is the template.
+        for index in clients.indices {
+            guard clients[index].assertionAudience == .issuer else {
+                clients[index].assertionAudience = clients[index].assertionAudience ?? .tokenEndpoint
+                continue
+            }
+            context.beneath(key(ofClient: index)) {
+                $0.refuse(
+                    clients[index].place.origin,
+                    "has assertion_audience: issuer, but the provider's issuer has {tenantid}",
+                    "make it token_endpoint")
+            }
+        }
+    }
+
+    /// Refuses requests that nothing would tie to their responses. A provider without PKCE must know the client by
+    /// another proof: otherwise anyone could redeem its codes.
+    func refuseUnbound(_ clients: [Configuration.Client], _ context: inout ReadingContext) {
+        guard rules.nonce == .off || rules.pkce == .off else { return }
+        context.refuse(
+            if: kind == .oidc && rules.nonce == .off && rules.pkce == .off && !rules.acceptsStateAlone, place.origin,
+            "has pkce: off and nonce: off, so that state alone ties a sign-in to its browser",
+            "remove one of them, or set accept_state_alone to true")
+        for client in clients {
+            context.refuse(
+                if: rules.pkce == .off && client.authentication == .publicClient, place.origin,
+                "has pkce: off, but \(client.id.text) has no credential, so that anyone could redeem its codes",
+                "give the client its secret or private_key, or remove pkce")
+            context.refuse(
+                if: rules.nonce == .off && client.rules.nonce == .issued, place.origin,
+                "has nonce: off, but \(client.id.text) has nonce: issued", "remove one of them")
+        }
+    }
+}
+
+extension ServerRules {
+    /// The settings that take a defence away, each with what that means and what to do.
+    package func lostDefences(hasIDTokens: Bool) -> [(name: String, reason: String, remedy: String)] {
+        var lost: [(String, String, String)] = []
+        if let tenants, tenants.allowed == nil {
+            lost.append(("tenants", "the users of every tenant can sign in", "list the ids of those that may"))
+        }
+        let remedy = "remove it as soon as the provider supports it"
+        let hasNonce = hasIDTokens && nonce == .required
+        switch pkce {
+        case .off where hasNonce:
+            lost.append(("pkce", "the nonce alone ties a code to its sign-in: a stolen one can be redeemed", remedy))
+        case .off:
+            lost.append(("pkce", "state alone ties a sign-in to its browser: a stolen code is enough", remedy))
+        case .optional:
+            lost.append(
+                (
+                    "pkce", "apps may sign in without PKCE, so a stolen code is enough",
+                    "set it to required once they send a code_verifier"
+                ))
+        case .required: break
+        }
+        if hasIDTokens, !hasNonce, pkce != .off {
+            lost.append(("nonce", "PKCE alone ties an ID token to its sign-in", remedy))
+        }
+        return lost
+    }
+}
+
+/// An issuer, which may have a placeholder for the tenant.
+struct TemplatedIssuer: Sendable {
+    /// With `common` in the place of the placeholder.
+    let url: EndpointURL
+    /// With the placeholder; nil without one.
+    let template: String?
+}
+
+extension ValueType {
+    static var templatedIssuer: ValueType<TemplatedIssuer> {
+        let issuer = ValueType<EndpointURL>.issuer
+        return ValueType<TemplatedIssuer>(
+            description: issuer.description, schema: issuer.schema, show: { $0.template ?? $0.url.text }
+        ) { node, context in
+            guard case .text(let text) = node.value, let tenants = TenantIssuers(text) else {
+                return issuer.read(node, &context).map { TemplatedIssuer(url: $0, template: nil) }
+            }
+            let common = altered(node) { $0.value = .text(tenants.issuer(of: "common")) }
+            return issuer.read(common, &context).map { TemplatedIssuer(url: $0, template: text) }
+        }
+    }
+
+    /// `any`, or the id of a tenant. A GUID is in lower case in ID tokens.
+    static var tenant: ValueType<String> {
+        .scalar("any, or the id of a tenant", show: { $0 }) { (text, _) throws(InvalidValueError) in
+            try require(TenantIssuers.isTenant(text), else: "is not the id of a tenant", "give one such as a GUID")
+            try require(
+                !["common", "organizations", "consumers"].contains(text),
+                else: "\(text) is a name for several tenants, which no ID token has",
+                "give the tenants' ids, or any; that of personal Microsoft accounts is "
+                    + "9188040d-6c67-4c5b-b112-36a304b66dad")
+            let isGUID = text.utf8.count == 36 && text.utf8.allSatisfy { $0.hexadecimalValue != nil || $0 == 0x2D }
+            return isGUID ? text.lowercased() : text
+        }
+    }
+
+    static var authorizationParameters: ValueType<[String: String]> {
+        parameters { (name) throws(InvalidValueError) in
+            try ParameterName.check(name, reserved: ParameterName.ofRequests)
+        } value: { (name, text) throws(InvalidValueError) in
+            try require(
+                name != "max_age" || text.isDecimal && Int64(text) != nil, else: "is not a number of seconds",
+                "give one such as 3600")
+        }
+    }
+
+    static var logoutParameters: ValueType<[String: String]> {
+        parameters { (name) throws(InvalidValueError) in
+            try ParameterName.check(name, reserved: [])
+        } value: { (_, text) throws(InvalidValueError) in
+            let names = RelyingParty.logoutParameterNames.map { "{\($0)}" }
+            try require(
+                !text.utf8.contains(where: "{}".utf8.contains) || names.contains(text),
+                else: "has a placeholder that there is not", "give a text, or one of \(names.joined(separator: ", "))")
+        }
+    }
+
+    /// The name of a parameter that an app may send.
+    static var requestParameter: ValueType<String> {
+        .scalar("the name of a parameter", show: { $0 }) { (text, _) throws(InvalidValueError) in
+            try ParameterName.check(text, reserved: ParameterName.ofRequests + ParameterName.ofStarts)
+        }
+    }
+}
+
+/// The names of parameters for providers.
+private enum ParameterName {
+    /// What this server sets in authorization requests, or reads of them.
+    static let ofRequests = [
+        "client_id", "client_secret", "client_assertion", "client_assertion_type", "redirect_uri", "response_type",
+        "response_mode", "state", "nonce", "code", "code_verifier", "code_challenge", "code_challenge_method", "scope",
+        "request", "request_uri", "dpop_jkt", "login_hint", "login_hint_token", "id_token_hint", "context",
+        "correlation_id", "grant_type", "iss", "error",
+    ]
+    /// The further fields of a start, which an app may send anyway, or which are not for the provider.
+    static let ofStarts = [
+        "acr_values", "max_age", "prompt", "client_type", "mccmnc", "mcc", "mnc", "operator", "phone_number",
+        "tracking_id",
+    ]
+
+    static func check(_ text: String, reserved: [String]) throws(InvalidValueError) -> String {
+        try require(
+            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(PercentEncoding.isUnreserved),
+            else: "is not the name of a parameter", "use 1 to 64 letters, digits and . _ - ~")
+        try require(
+            !reserved.contains(text), else: "is a parameter that this server sets or reads itself",
+            "remove it: it has its own setting, or its own field of the start")
+        return text
+    }
+}
