@@ -44,9 +44,10 @@ public struct UserInfo: Sendable, Hashable, Redacted {
             }
         }
         for attribute in UserAttribute.verifiable {
-            verified[attribute] =
-                if let member = flags[attribute] {
-                    attributes[attribute] == nil ? nil : Self.flag(member.value(in: claims))
+            verified[attribute]// Some write 1.
+            =
+                if let value = flags[attribute].map({ $0.value(in: claims) }) {
+                    attributes[attribute] == nil ? nil : Self.flag(value) ?? value?.integer.map { $0 == 1 }
                 } else {
                     Self.verified(attribute, attributes, in: claims, renamed)
                 }

@@ -226,7 +226,8 @@ struct RequestVariationsTests {
         arguments: [
             (#"{"id":"1","data":[{"mail":"a@b.example"}],"verified":true}"#, true),
             (#"{"id":"1","data":[{"mail":"a@b.example"}],"verified":"false"}"#, false),
-            (#"{"id":"1","data":[{"mail":"a@b.example"}],"verified":1,"email_verified":true}"#, nil),
+            (#"{"id":"1","data":[{"mail":"a@b.example"}],"verified":1,"email_verified":false}"#, true),
+            (#"{"id":"1","data":[{"mail":"a@b.example"}],"verified":[],"email_verified":true}"#, nil),
             (#"{"id":"1","data":[],"verified":true}"#, nil), (#"{"id":"1","data":{"0":{"mail":"a@b.example"}}}"#, nil),
         ] as [(String, Bool?)])
     func members(_ body: String, _ isVerified: Bool?) throws {
