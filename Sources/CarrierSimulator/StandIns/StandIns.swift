@@ -448,7 +448,6 @@ extension CarrierSimulator.StandIn {
         } change: {
             $0.authenticationMethods = ["client_secret_basic"]
             $0.changeTokens = { tokens, _ in tokens["token_type"] = "bearer" }
-            $0.givesVerifiedEmail = false
         },
     ]
 
