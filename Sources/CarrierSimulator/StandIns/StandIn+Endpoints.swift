@@ -22,11 +22,11 @@ extension AuthorizationRequest {
         guard parameters["response_type"] == "code"
         else { throw OAuthError("unsupported_response_type", "The response_type must be code.") }
         let names = Set(parameters.items.map(\.name))
-        var refused = names.intersection(standIn.refusedParameters)
-        if let known = standIn.knownParameters {
-            refused.formUnion(names.subtracting(known).subtracting(usualParameters))
+        if let known = standIn.knownParameters,
+            let name = names.subtracting(known).subtracting(usualParameters).min()
+        {
+            throw .invalidRequest("The parameter \(name) is not allowed.")
         }
-        if let name = refused.min() { throw .invalidRequest("The parameter \(name) is not allowed.") }
         for (name, value) in standIn.demandedParameters.sorted(by: { $0.key < $1.key }) {
             guard parameters[name] == value else { throw .invalidRequest("The parameter \(name) must be \(value).") }
         }
@@ -36,10 +36,7 @@ extension AuthorizationRequest {
         }
         guard !standIn.isOpenID || scopes.contains("openid")
         else { throw OAuthError("invalid_scope", "The scope must contain openid.") }
-        var challenge = ""
-        if standIn.pkce == .demanded || standIn.pkce == .verified && parameters.has("code_challenge") {
-            challenge = try codeChallenge(parameters)
-        }
+        let challenge = if let rule = standIn.pkce { try codeChallenge(parameters, rule) } else { "" }
         var terms = GrantTerms(
             clientID: returning.clientID, redirectURI: returning.redirectURI, codeChallenge: challenge,
             nonce: standIn.repeatsNonce ? parameters["nonce"] : nil, scopes: scopes, acr: "")
@@ -143,7 +140,9 @@ extension ProviderMetadata {
         ]
         if standIn.user != nil { document["userinfo_endpoint"] = .string(site.issuer + "/userinfo") }
         if let scopes = standIn.scopes { document["scopes_supported"] = .texts(scopes.sorted()) }
-        if standIn.pkce != .ignored { document["code_challenge_methods_supported"] = ["S256"] }
+        if standIn.pkce == .required || standIn.pkce == .optional {
+            document["code_challenge_methods_supported"] = ["S256"]
+        }
         if standIn.namesIssuer { document["authorization_response_iss_parameter_supported"] = true }
         if case .standard = standIn.logout { document["end_session_endpoint"] = .string(site.issuer + "/logout") }
         if case .cognito = standIn.logout { document["end_session_endpoint"] = .string(site.issuer + "/logout") }

@@ -23,14 +23,13 @@ extension CarrierSimulator {
         var names: [String: String] = [:]
         /// The further parameters that an authorization request may have; nil if unknown ones are ignored.
         var knownParameters: Set<String>?
-        /// The parameters that it refuses in authorization requests.
-        var refusedParameters: Set<String> = []
         /// The parameters that an authorization request must have.
         var demandedParameters: [String: String] = [:]
         /// The scopes that there are; nil for any.
         var scopes: Set<String>?
         var scopeSeparator: Character = " "
-        var pkce = PKCE.verified
+        /// Whether authorization requests have a code challenge; nil if it is ignored.
+        var pkce: Carrier.CodeChallenges? = .optional
         /// Whether token requests are GET.
         var takesGET = false
         /// Whether requests with an access token have it in the query.
@@ -76,8 +75,6 @@ extension CarrierSimulator {
         /// Whether the user's profile has an e-mail address, and it is verified; nil for no address.
         package var givesVerifiedEmail: Bool? = true
 
-        enum PKCE: Sendable { case demanded, verified, ignored }
-
         enum Refresh: Sendable {
             case always, never
             /// Only with this scope.
@@ -115,14 +112,14 @@ extension CarrierSimulator {
             if takesSignedSecrets { texts.append("a signed secret") }
             texts += names.sorted { $0.key < $1.key }.map { "`\($0.value)` for `\($0.key)`" }
             if knownParameters != nil { texts.append("refuses unknown parameters") }
-            texts += refusedParameters.sorted().map { "refuses `\($0)`" }
             texts += demandedParameters.sorted { $0.key < $1.key }.map { "demands `\($0.key)=\($0.value)`" }
             if scopeSeparator != " " { texts.append("`\(scopeSeparator)` between scopes") }
             if scopes != nil { texts.append("refuses unknown scopes") }
             switch pkce {
-            case .demanded: texts.append("demands PKCE")
-            case .ignored where refusedParameters.isEmpty: texts.append("ignores PKCE")
-            case .ignored, .verified: break
+            case .required: texts.append("demands PKCE")
+            case .refused: texts.append("refuses PKCE")
+            case nil: texts.append("ignores PKCE")
+            case .optional: break
             }
             if takesGET { texts.append("GET token requests") }
             if takesTokensInQuery { texts.append("access tokens in the query") }
@@ -183,7 +180,8 @@ extension CarrierSimulator.StandIn {
             mccmnc: name, name: title, userInfoShape: .flat, includesAccessTokenHash: true, isCarrier: false,
             hasIDTokens: isOpenID)
         carrier.authenticationMethods = authenticationMethods
-        carrier.checksCodeVerifier = pkce != .ignored
+        carrier.checksCodeVerifier = pkce != nil
+        carrier.codeChallenges = pkce ?? .optional
         carrier.standIn = self
         return carrier
     }

@@ -141,9 +141,8 @@ extension CarrierSimulator.StandIn {
             "https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2"
         ) {
             $0.authenticationMethods = ["client_secret_post"]
-            $0.refusedParameters = ["code_challenge", "code_challenge_method"]
             $0.scopes = ["openid", "profile", "email"]
-            $0.pkce = .ignored
+            $0.pkce = .refused
             $0.repeatsNonce = false
             $0.refresh = .never
         },
@@ -224,7 +223,7 @@ extension CarrierSimulator.StandIn {
         openID("slack", "Slack", "https://docs.slack.dev/authentication/sign-in-with-slack/") {
             $0.authenticationMethods = ["client_secret_post"]
             $0.scopes = ["openid", "profile", "email"]
-            $0.pkce = .ignored
+            $0.pkce = nil
             $0.refresh = .never
             $0.changeTokens = { tokens, _ in tokens["ok"] = true }
             $0.user = { facts in
@@ -236,7 +235,7 @@ extension CarrierSimulator.StandIn {
         },
         openID("twitch", "Twitch", "https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/") {
             $0.authenticationMethods = ["client_secret_post"]
-            $0.pkce = .ignored
+            $0.pkce = nil
             $0.changeTokens = { tokens, facts in
                 tokens["token_type"] = "bearer"
                 tokens["scope"] = .texts(facts.terms.scopes)
@@ -353,7 +352,7 @@ extension CarrierSimulator.StandIn {
             return ["resultcode": "00", "message": "success", "response": user.value]
         } change: {
             $0.authenticationMethods = ["client_secret_post"]
-            $0.pkce = .ignored
+            $0.pkce = nil
             $0.changeTokens = { tokens, _ in
                 tokens["token_type"] = "bearer"
                 tokens["expires_in"] = "3600"
@@ -367,7 +366,7 @@ extension CarrierSimulator.StandIn {
                 "emails": [["value": .string(facts.user.email), "primary": true, "confirmed": true]],
             ]
         } change: {
-            $0.pkce = .ignored
+            $0.pkce = nil
             $0.userQuery = "?schema=paypalv1.1"
         },
         oauth2(
@@ -394,7 +393,7 @@ extension CarrierSimulator.StandIn {
             $0.names = ["client_id": "client_key"]
             $0.scopes = ["user.info.basic", "user.info.profile", "video.list"]
             $0.scopeSeparator = ","
-            $0.pkce = .ignored
+            $0.pkce = nil
             $0.userQuery = "?fields=open_id,display_name"
             $0.changeTokens = { tokens, facts in
                 tokens["open_id"] = .string(facts.subject)
@@ -415,7 +414,7 @@ extension CarrierSimulator.StandIn {
             $0.names = ["client_id": "appid", "client_secret": "secret"]
             $0.scopes = ["snsapi_login"]
             $0.scopeSeparator = ","
-            $0.pkce = .ignored
+            $0.pkce = nil
             $0.takesGET = true
             $0.takesTokensInQuery = true
             $0.changeTokens = { tokens, facts in
@@ -435,7 +434,7 @@ extension CarrierSimulator.StandIn {
         } change: {
             $0.authenticationMethods = ["client_secret_basic"]
             $0.scopes = ["tweet.read", "users.read", "offline.access", "users.email"]
-            $0.pkce = .demanded
+            $0.pkce = .required
             $0.refresh = .scope("offline.access")
             $0.changeTokens = { tokens, _ in tokens["token_type"] = "bearer" }
             $0.givesVerifiedEmail = nil
@@ -449,7 +448,6 @@ extension CarrierSimulator.StandIn {
         } change: {
             $0.authenticationMethods = ["client_secret_basic"]
             $0.changeTokens = { tokens, _ in tokens["token_type"] = "bearer" }
-            $0.givesVerifiedEmail = false
         },
     ]
 

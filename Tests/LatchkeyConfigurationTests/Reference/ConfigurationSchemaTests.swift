@@ -84,6 +84,8 @@ struct ConfigurationSchemaTests {
         "zenkey: {issuers: {310410: 'https://a.example'}}", "rate_limits: {per_address: 0}",
         "http: {limits: {max_connections_per_address: auto}}",
         "providers: {acme: {kind: oidc, issuer: 'https://a.example', clients: [{id: a, secret: b}]}}",
+        "providers: {google: {client_id: a, client_secret_file: b, scopes: [openid]}}",
+        "providers: {work: {preset: keycloak, url: 'https://a.example', realm: b, client_id: a, client_secret: c}}",
         "providers: {n: {kind: camara, operators: [{name: a, mccmnc: [310010]}], sim_swap: {max_age_hours: 3}}}",
         "providers: {a: {resources: {b: {url: 'https://a.example'}}, client_types: {'https://b': [web]}}}",
     ]

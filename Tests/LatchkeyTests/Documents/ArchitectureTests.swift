@@ -16,8 +16,9 @@ import Testing
 
     /// Modules that come with Swift or the system, and C of Latchkey's own that calls no other library.
     private static let ofPlatform: Set<String> = [
-        "CLatchkeyPresets", "CLatchkeyRevision", "CLatchkeySite", "CLatchkeySystem", "CryptoKit", "Darwin", "Dispatch", "Foundation",
-        "FoundationEssentials", "FoundationNetworking", "Glibc", "Musl", "Network", "Security", "Synchronization",
+        "CLatchkeyPresets", "CLatchkeyRevision", "CLatchkeySite", "CLatchkeySystem", "CryptoKit", "Darwin", "Dispatch",
+        "Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Musl", "Network", "Security",
+        "Synchronization",
     ]
 
     /// The paths of all files, below the folder that has the modules.

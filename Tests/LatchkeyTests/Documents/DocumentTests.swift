@@ -117,7 +117,8 @@ import Testing
                 }
                 guard words.count > 1 else { continue }
                 var names = [words[1]]
-                if ["users", "api-key", "vault", "providers"].contains(words[1]), words.count > 2 { names.append(words[2]) }
+                let hasSubcommands = ["users", "api-key", "vault", "providers"].contains(words[1])
+                if hasSubcommands, words.count > 2 { names.append(words[2]) }
                 let path = ([program] + names).joined(separator: " ")
                 if helps[path] == nil {
                     let help = await (try LatchkeyProcess(["help"] + names, of: program)).ending()
