@@ -32,7 +32,6 @@ public final class LatchkeyService: Sendable {
     package let relyingParties: [String: RelyingParty]
     private let baseURL: BaseURL
     package let server: Server
-    private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
     let serverEvents: ServerEvents
@@ -66,7 +65,17 @@ public final class LatchkeyService: Sendable {
         reloaded = Mutex(configuration)
         self.metrics = metrics
         self.logger = logger
-        store = try features.openStore(configuration.database, observer: metrics.store.observer)
+        store = try features.openStore(configuration.database) { database throws(StorageError) in
+            try database.open(observer: metrics.store.observer)
+        }
+        if configuration.database.file != nil, SQLiteLibrary.current.hasWALResetFault {
+            logger.notice(
+                """
+                this SQLite has a fault that can damage a database to which several processes write at once; run one \
+                server on the file, and update SQLite to 3.51.3 or later
+                """,
+                metadata: ["sqlite": "\(SQLiteLibrary.current.version)"])
+        }
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         let context = FeatureContext(
             configuration: configuration, store: store, metrics: metrics.registry, clock: clock, uptime: uptime,
@@ -111,7 +120,6 @@ public final class LatchkeyService: Sendable {
         }
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
-        listeners = serverConfiguration.listeners
         let observe = metrics.add(api)
         server = Server(
             configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
@@ -206,11 +214,11 @@ public final class LatchkeyService: Sendable {
     /// The URLs of the addresses that ``start()`` returned.
     public func urls(of addresses: [SocketAddress]) -> [String] { listening(at: addresses).map(\.url) }
 
-    /// The addresses that ``start()`` returned, with what each serves.
+    /// The addresses that ``start()`` returned, with what each serves. None after a shutdown.
     public func listening(at addresses: [SocketAddress]) -> [ListeningAddress] {
-        let points = listeners.flatMap { point in point.hosts.map { _ in point } }
-        return zip(points, addresses).map { point, address in
-            switch point.kind {
+        addresses.compactMap { address in
+            guard let point = server.point(at: address) else { return nil }
+            return switch point.kind {
             case .tls: ListeningAddress(url: "https://\(address)", purpose: .api)
             case .redirect: ListeningAddress(url: "http://\(address)", purpose: .redirects)
             case .plain: ListeningAddress(url: "http://\(address)", purpose: point.handler == nil ? .api : .metrics)
@@ -308,9 +316,12 @@ public final class LatchkeyService: Sendable {
 
 extension FeatureList {
     /// - Throws: ``LatchkeyStartError``.
-    func openStore(_ settings: Configuration.Database, observer: StoreObserver? = nil) throws -> SQLStore {
+    /// - Parameter open: Opens the database.
+    func openStore(
+        _ settings: Configuration.Database, _ open: (any DatabaseLocation) throws(StorageError) -> SQLStore
+    ) throws -> SQLStore {
         do throws(StorageError) {
-            return try database(settings).open(observer: observer)
+            return try open(try database(settings))
         } catch {
             throw LatchkeyStartError(.database, "the database at \(settings.url): \(error.reason)")
         }

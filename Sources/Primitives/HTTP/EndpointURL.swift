@@ -13,12 +13,16 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         /// Also plain http, but only to 127.0.0.0/8, ::1 and localhost: for development and tests.
         public static let allowLoopbackHTTP = Policy(allowsLoopbackHTTP: true)
 
+        /// Also plain http to any host: for one that the administrator names.
+        public static let allowHTTP = Policy(allowsLoopbackHTTP: true, allowsAnyHTTP: true)
+
         let allowsLoopbackHTTP: Bool
+        var allowsAnyHTTP = false
         /// Other hosts that plain http is allowed to, in lower case.
         public var httpHosts: Set<String> = []
 
         func allowsHTTP(to host: String) -> Bool {
-            allowsLoopbackHTTP && HostName.isLoopback(host) || httpHosts.contains(host)
+            allowsAnyHTTP || allowsLoopbackHTTP && HostName.isLoopback(host) || httpHosts.contains(host)
         }
     }
 
