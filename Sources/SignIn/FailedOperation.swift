@@ -115,7 +115,7 @@ extension FailedOperation {
             flow: flow, correlationID: run.correlationID.text, provider: request.provider.text, client: run.client,
             relyingParty: run.relyingParty, network: request.network, times: run.log.times,
             requested: [
-                ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
+                ("redirect_uri", request.redirectURI.flatMap { $0.isEmpty ? nil : .text($0) }),
                 ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.standsInForCode)),
                 ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
                 ("nonce", request.nonce.map { .secret($0) }),

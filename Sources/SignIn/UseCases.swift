@@ -114,6 +114,22 @@ public struct SignInConfiguration: Sendable {
         /// Whether a sign-in must carry the code verifier (RFC 7636).
         public enum PKCE: String, Sendable, CaseIterable { case required, optional }
 
+        /// What a token request has as `redirect_uri` for a code that came without one, as a provider's SDK gets it.
+        public enum SDKRedirectURI: String, Sendable, CaseIterable {
+            /// No such parameter.
+            case none
+            case empty
+            case postmessage
+
+            package var text: String? {
+                switch self {
+                case .none: nil
+                case .empty: ""
+                case .postmessage: rawValue
+                }
+            }
+        }
+
         /// Who chooses the nonce of a sign-in.
         public enum Nonce: String, Sendable, CaseIterable {
             /// The client, or the sign-in has none.
@@ -171,9 +187,12 @@ public struct SignInConfiguration: Sendable {
         }
 
         /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none
-        /// is registered. This server sends no browser there.
-        package func mayHaveNamed(_ redirectURI: String) -> Bool {
-            rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
+        /// is registered; none, or what stands for none, if the provider's SDK gets codes. This server sends no browser
+        /// there.
+        package func mayHaveNamed(_ redirectURI: String?) -> Bool {
+            if let sdk = rules.sdkRedirectURI, sdk.text == redirectURI { return true }
+            guard let redirectURI else { return false }
+            return rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
         }
 
         /// A client that authenticates with HTTP Basic (`client_secret_basic`).
@@ -186,6 +205,8 @@ public struct SignInConfiguration: Sendable {
     public struct ClientRules: Sendable, Hashable {
         /// The redirect URIs that a sign-in may name, compared byte by byte. If empty, any is accepted.
         public var redirectURIs: [String] = []
+        /// For codes that a provider's SDK gets in the app; nil where each has a redirect URI.
+        public var sdkRedirectURI: Client.SDKRedirectURI?
         /// The kinds of frontend that a redirect URI is for, by redirect URI. One that is not here is for those that
         /// its scheme stands for (`AppRedirectURI.usualClientTypes`).
         package var clientTypes: [String: Set<ClientType>] = [:]
@@ -262,7 +283,7 @@ public struct SignInConfiguration: Sendable {
         public var idle: Int64 = 14 * 86_400
         /// A session, however often it is refreshed.
         public var absolute: Int64 = 90 * 86_400
-        /// After a refresh: how long the identical refresh gets the same response, and the old session token is valid.
+        /// After a refresh: how long the old session token is valid.
         public var refreshGrace: Int64 = 30
         /// An issued nonce.
         public var issuedNonce: Int64 = 600

@@ -392,9 +392,18 @@ struct CrossOrigin: Sendable {
             status: .noContent,
             headers: [
                 .accessControlAllowMethods: "GET, POST, PATCH, DELETE",
-                .accessControlAllowHeaders: "Authorization, Content-Type, X-API-KEY",
+                .accessControlAllowHeaders: (["Authorization, Content-Type, X-API-KEY"] + Self.fields(of: request))
+                    .joined(separator: ", "),
                 .accessControlMaxAge: "7200",
             ])
+    }
+
+    /// The names of the fields that a page will send. An allowed origin may send any: tracing libraries add theirs to
+    /// every request. Here they are ignored, and what browsers let no page send, no page can send by this.
+    private static func fields(of request: Request) -> [String] {
+        request.headers.values(of: .accessControlRequestHeaders).filter { names in
+            !names.isEmpty && names.utf8.allSatisfy { FieldScanner.isToken($0) || ", ".utf8.contains($0) }
+        }
     }
 
     /// Adds the CORS fields. Without allowed origins, responses do not depend on the origin.

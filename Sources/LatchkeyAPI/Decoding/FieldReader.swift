@@ -186,12 +186,14 @@ extension FieldReader {
         return only
     }
 
-    /// The redirect URI of a sign-in; without the field, the only one that is registered for the client.
+    /// The redirect URI of a sign-in; without the field, what stands for none at the client, or the only one that is
+    /// registered for it.
     /// - Parameter clientID: Nil if it was refused.
     mutating func redirectURI(of clientID: ClientID?, at server: AuthorizationServer) -> String? {
         let before = problems.count
         if let named = redirectURI(required: false) { return named }
         guard problems.count == before else { return nil }
+        if let sdk = clientID.flatMap({ server.clients[$0]?.rules.sdkRedirectURI }) { return sdk.text }
         let registered = clientID.flatMap { server.clients[$0]?.redirectURIs } ?? []
         guard let only = registered.first, registered.count == 1 else {
             let reason = registered.isEmpty ? "" : ", and the client has several"
@@ -207,8 +209,12 @@ extension FieldReader {
             demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
     }
 
-    /// The network: from `mccmnc`, or from `mcc` and `mnc`.
+    /// The network: from `mccmnc`, or from `mcc` and `mnc`. Nil also for the values by which a phone says that it knows
+    /// no network.
     package mutating func network(required: Bool = true) -> MCCMNC? {
+        guard !["mccmnc", "mcc", "mnc"].contains(where: saysNoNetwork) else {
+            return required ? refused("mccmnc", "names no network") : nil
+        }
         let before = problems.count
         let whole = digits("mccmnc", 5...6)
         let country = digits("mcc", 3...3)
@@ -223,6 +229,20 @@ extension FieldReader {
         case (nil, nil, _): return refused("mcc", "is missing")
         case (nil, _, nil): return refused("mnc", "is missing")
         default: return refused("mccmnc", "differs from mcc and mnc: send one form")
+        }
+    }
+
+    /// `65535` in a part is what iOS says in place of a code (CTCarrier), `--` what others do. Zeros are no country.
+    private func saysNoNetwork(_ name: String) -> Bool {
+        let text: String
+        switch fields[name] {
+        case .integer(let number)?: text = String(number)
+        case .string(let string)? where string.utf8.count <= 32: text = string
+        default: return false
+        }
+        return text.utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: " ") }.allSatisfy { part in
+            part.elementsEqual("65535".utf8) || part.elementsEqual("6553565535".utf8)
+                || name != "mnc" && part.allSatisfy { $0 == UInt8(ascii: "0") }
         }
     }
 
@@ -287,6 +307,14 @@ package enum BodyFields {
             guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
             self = .json(object)
         }
+    }
+
+    /// As ``init(_:from:)``, of a form that a provider has a browser send: what is malformed is repaired, and names may be
+    /// repeated.
+    package static func repairedForm(_ request: Request) throws(APIError) -> Query {
+        guard try isForm(request) else { throw .notAForm }
+        guard request.body.count <= keylessBytes else { throw .bodyTooLarge }
+        return Query(repairing: request.body)
     }
 
     var names: [String] {

@@ -63,7 +63,8 @@ extension APISchema {
             optional: [
                 "client_id": clientID,
                 "redirect_uri": redirectURI(
-                    "Byte for byte as in the authorization request; required unless the client has exactly one."),
+                    "Byte for byte as in the authorization request; required unless the client has exactly one, or its "
+                        + "`redirect_uri` is set."),
                 "code_verifier": codeVerifier,
                 "nonce": text(
                     "As in the authorization request. If sent, the ID token must have it.", example: APIExample.nonce),
@@ -81,6 +82,9 @@ extension APISchema {
         signInFields().map { $0.name == "code" ? $0.ifPresent : $0 }
         + fields(optional: [
             "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
+            "user": text(
+                "What Apple gives beside a user's first code, as text: only its name is used, and nothing confirms it.",
+                example: #"{"name": {"firstName": "Ada", "lastName": "Lovelace"}}"#),
         ])
 
     /// The fields of a start by redirects, in a body or in a query. A query has all but `phone_number`.

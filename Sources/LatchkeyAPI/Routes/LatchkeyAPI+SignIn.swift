@@ -128,13 +128,12 @@ extension SignInRequest {
         demand.context = reader.context(required: isTransaction)
         let state = reader.text("state", limit: 1024)
         demand.scopes = reader.words("scope", limit: 1024)
-        guard reader.problems.isEmpty, let clientID, let code, let redirectURI else {
-            throw reader.refusal(correlationID)
-        }
+        guard reader.problems.isEmpty, let clientID, let code else { throw reader.refusal(correlationID) }
         self.init(
             provider: target.reference, clientID: clientID, code: Secret(code), network: network,
             redirectURI: redirectURI, codeVerifier: codeVerifier, nonce: nonce.map(Secret.init), demand: demand,
-            state: state, correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
+            state: state, correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device,
+            unconfirmed: reader.raw("user").flatMap(UserInfo.init(beside:)))
     }
 }
 

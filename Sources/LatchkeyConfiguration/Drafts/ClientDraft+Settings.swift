@@ -73,6 +73,11 @@ extension ClientDraft {
             "The redirect URIs that a sign-in may name. Without any, a sign-in with a code may name each one, and no "
                 + "sign-in by redirect can start."),
         Setting(
+            "redirect_uri", .optional(.choice), \.rules.sdkRedirectURI,
+            "For codes that a provider's SDK gets in the app: what the token request has in place of a redirect_uri "
+                + "that the sign-in does not name. none: no such parameter; empty: an empty one; postmessage: this word."
+        ),
+        Setting(
             "client_types", .clientTypes, \.rules.clientTypes,
             "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "
                 + "app's own scheme, web and popup for https, and all but spa for http on this machine."),

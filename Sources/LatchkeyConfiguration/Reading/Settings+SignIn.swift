@@ -81,7 +81,7 @@ extension Settings {
             "How long a session lasts in total."),
         Setting(
             "sessions.refresh_grace", .seconds(0...300), \.sessions.refreshGrace,
-            "How long after a refresh a retry of it gets the same tokens again; 0 refuses every retry."),
+            "How long after a refresh the former session token is still accepted, for requests in progress."),
         Setting(
             "id_token.clock_skew", .seconds(0...600), \.idToken.clockSkewSeconds,
             "How far a provider's clock may differ from this machine's."),

@@ -107,7 +107,7 @@ public final class RelyingParty: Sendable {
     ///   authentication method, and nothing was sent; ``OIDCError/Code/unusableResponse``, or a transport code.
     ///   ``OIDCError/codeMayBeSpent`` says whether the code may be sent again.
     public func exchange(
-        code: Secret, redirectURI: String, codeVerifier: CodeVerifier?, client: ClientCredentials,
+        code: Secret, redirectURI: String?, codeVerifier: CodeVerifier?, client: ClientCredentials,
         boundTo key: DPoPKey? = nil, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
         try await post(

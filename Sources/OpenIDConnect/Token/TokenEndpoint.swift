@@ -2,8 +2,8 @@ public import Primitives
 
 /// What is exchanged for tokens at the token endpoint.
 enum TokenGrant {
-    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
-    case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
+    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5. Without a redirect URI, the request has none.
+    case authorizationCode(Secret, redirectURI: String?, codeVerifier: CodeVerifier?)
     /// RFC 6749 section 6.
     case refreshToken(Secret)
     /// CIBA Core section 10.1: the provider's `auth_req_id`.
@@ -19,7 +19,8 @@ enum TokenGrant {
         var items: [(name: String, value: String)]
         switch self {
         case .authorizationCode(let code, let redirectURI, _):
-            items = [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
+            items = [("grant_type", "authorization_code"), ("code", code.exposed)]
+            if let redirectURI { items.append(("redirect_uri", redirectURI)) }
         case .refreshToken(let token): items = [("grant_type", "refresh_token"), ("refresh_token", token.exposed)]
         case .backchannelAuthentication(let requestID):
             items = [

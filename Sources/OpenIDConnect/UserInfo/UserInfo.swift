@@ -70,6 +70,23 @@ public struct UserInfo: Sendable, Hashable, Redacted {
         return flag(claims[attribute.rawValue + "_verified"])
     }
 
+    /// Reads the `user` that Apple sends beside a user's first code: `{"name": {"firstName": "…", "lastName": "…"}}`. It
+    /// is not signed, so that nothing of it but the name is used. Nil if it has no proper name.
+    package init?(beside user: JSONValue) {
+        let object =
+            user.object
+            ?? user.string.flatMap { text in
+                text.utf8.count <= 2048 ? (try? JSONValue(parsing: Array(text.utf8)))?.object : nil
+            }
+        guard let name = object?["name"] else { return nil }
+        self.init()
+        attributes[.givenName] = Self.text(name.object?["firstName"])
+        attributes[.familyName] = Self.text(name.object?["lastName"])
+        let parts = [attributes[.givenName], attributes[.familyName]].compactMap(\.self)
+        attributes[.name] = Self.text(name.object == nil ? name : .string(parts.joined(separator: " ")))
+        guard !attributes.present.isEmpty else { return nil }
+    }
+
     private static func value(of claim: ConsentedClaim, in claims: JSONObject) -> ConsentedClaims.Value? {
         let value = claims[claim.rawValue]
         switch claim {

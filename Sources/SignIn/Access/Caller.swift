@@ -101,11 +101,38 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The same as ``text``.
     public var description: String { text }
 
-    /// Parses an origin. Nil if the text has a path or query, or is not https (or http to loopback).
+    /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin of
+    /// an app's shell or of a browser's extension, which is kept byte for byte.
     public init?(_ text: String) {
-        guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else { return nil }
+        guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
+            guard Self.isOfShell(text) else { return nil }
+            self.text = text
+            return
+        }
         let authority = text.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3)
         guard !authority.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else { return nil }
         self.text = "\(url.scheme.rawValue)://\(url.authority)"
     }
+
+    /// Whether a text is an origin such as `capacitor://localhost` or `chrome-extension://…`, or http at a name below
+    /// `localhost`, which browsers connect to this machine only (Secure Contexts section 3.1).
+    private static func isOfShell(_ text: String) -> Bool {
+        guard let separator = text.firstRange(of: "://") else { return false }
+        let (scheme, authority) = (text[..<separator.lowerBound], text[separator.upperBound...])
+        let parts = authority.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        let host = Substring(parts[0])
+        guard (1...253).contains(host.utf8.count), host.utf8.allSatisfy(PercentEncoding.isUnreserved),
+            parts.count == 1 || parts.count == 2 && UInt16(Substring(parts[1])) != nil
+        else { return false }
+        if scheme == "http" { return host.hasSuffix(".localhost") }
+        return !schemesOfOthers.contains(String(scheme)) && scheme.utf8.first?.isASCIILetter == true
+            && scheme.utf8.allSatisfy {
+                $0.isASCIILetterOrDigit && $0 == $0.lowercasedASCII || "+-.".utf8.contains($0)
+            }
+    }
+
+    /// The schemes of other pages than an app's own.
+    private static let schemesOfOthers: Set = [
+        "https", "ws", "wss", "ftp", "file", "filesystem", "blob", "data", "about", "javascript",
+    ]
 }

@@ -22,7 +22,7 @@ package final class SignInRun: UserVerification {
         let target = try environment.providers.find(request.provider)
         guard let client = target.server.clients[request.clientID] else { throw .unknownClient }
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
-            throw .redirectURINotRegistered(request.redirectURI, among: client.rules.redirectURIs)
+            throw .redirectURINotRegistered(request.redirectURI ?? "", among: client.rules.redirectURIs)
         }
         if let group = target.provider.group {
             try group.check(request)
@@ -125,10 +125,11 @@ package final class SignInRun: UserVerification {
         let idToken = try await validate(tokens, from: provider)
         let kept = storesTokens ? ProviderTokens(tokens, idToken, at: now) : nil
         let hint = idTokenHint(in: tokens, from: provider)
-        guard wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
-        let userInfo = try await mappingProviderErrors(
+        guard wantsAttributes else { return VerifiedSignIn(idToken, request.unconfirmed, kept, hint: hint) }
+        var userInfo = try await mappingProviderErrors(
             await fetchAttributes(about: idToken, with: tokens.accessToken, tokens.accessTokenKey, from: provider),
             codeWasPosted: true)
+        if let told = request.unconfirmed { userInfo.attributes = userInfo.attributes.filled(with: told.attributes) }
         return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
     }
 }
@@ -282,8 +283,9 @@ package final class SignInRequest: Sendable {
     package let standsInForCode: Bool
     /// The network of the carrier; nil for other providers.
     package let network: MCCMNC?
-    /// The redirect URI of the authorization request; empty for a token that stands in for the code.
-    package let redirectURI: String
+    /// The redirect URI of the authorization request; empty for a token that stands in for the code, and nil for a code
+    /// that was given without one.
+    package let redirectURI: String?
     package let codeVerifier: CodeVerifier?
     /// The key that the authorization request named (RFC 9449 section 10); nil if it named none.
     let dpopKey: DPoPKey?
@@ -302,6 +304,8 @@ package final class SignInRequest: Sendable {
     package let caller: Caller?
     /// A name for the user's device; for the list of sessions.
     package let device: String?
+    /// The name that came beside the code, which nothing confirms; nil if none did.
+    let unconfirmed: UserInfo?
     /// The challenge of a redirect's start: a registration that follows must present its verifier.
     let registrationChallenge: String?
 
@@ -316,16 +320,17 @@ package final class SignInRequest: Sendable {
 
     package init(
         provider: ProviderReference, clientID: ClientID, code: Secret, standsInForCode: Bool = false,
-        network: MCCMNC? = nil, redirectURI: String = "", codeVerifier: CodeVerifier? = nil, dpopKey: DPoPKey? = nil,
+        network: MCCMNC? = nil, redirectURI: String? = "", codeVerifier: CodeVerifier? = nil, dpopKey: DPoPKey? = nil,
         nonce: Secret? = nil, demand: AuthenticationDemand = AuthenticationDemand(), state: String? = nil,
         correlationID: CorrelationID?, sentNames: [String: String] = [:], isRedirectFlow: Bool = false,
-        caller: Caller? = nil, device: String? = nil, registrationChallenge: String? = nil
+        caller: Caller? = nil, device: String? = nil, unconfirmed: UserInfo? = nil, registrationChallenge: String? = nil
     ) {
         (self.provider, self.clientID, self.code, self.standsInForCode) = (provider, clientID, code, standsInForCode)
         (self.network, self.redirectURI, self.codeVerifier) = (network, redirectURI, codeVerifier)
         (self.dpopKey, self.nonce, self.demand, self.state) = (dpopKey, nonce, demand, state)
         (self.correlationID, self.sentNames, self.isRedirectFlow) = (correlationID, sentNames, isRedirectFlow)
-        (self.caller, self.device, self.registrationChallenge) = (caller, device, registrationChallenge)
+        (self.caller, self.device, self.unconfirmed) = (caller, device, unconfirmed)
+        self.registrationChallenge = registrationChallenge
     }
 }
 

@@ -20,8 +20,9 @@ package struct RefreshRequest: Sendable {
 
 /// Exchanges refresh tokens, each once (RFC 9700 section 4.14.2).
 ///
-/// An app that lost the response, or two of its windows at once, may repeat an exchange within a few seconds: all get
-/// the same new tokens. Any other reuse of a token means that it was copied, so the session is revoked.
+/// An app that lost the response, or two of its windows at once, may repeat the last exchange: all get the same new
+/// tokens, as long as the new refresh token is unused. Any other reuse of a token means that it was copied, so the
+/// session is revoked.
 package struct Refresh: Sendable {
     let environment: Environment
     let sessions: Sessions
@@ -62,16 +63,16 @@ package struct Refresh: Sendable {
                 sessions.lastSeen.record(found.session, at: now)
                 guard let tokens = try await rotate(found, shown, presented, request, ticket) else { continue }
                 return signedIn(found, tokens, "refreshed", correlationID)
-            case .justSpent(let found, let last) where last.caller == request.caller.hash:
+            case .justSpent(let found, let last):
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
                 sessions.counts.note { $0.refreshedAgain += 1 }
-                // The tokens were issued seconds ago: their ends are computed again from the stored session.
+                // The session token has its stored end. The refresh token ends no later than one issued now.
                 let ends = sessions.lifetimes.of(found.session.clientID)
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
                 let tokens = successor.tokens(expiringAt: (found.session.expiresAt, ends.refresh), now: now)
                 return signedIn(found, tokens, "refreshed_again", correlationID)
-            case .justSpent(let found, _), .spent(let found):
+            case .spent(let found):
                 // A caller without access to the client cannot end its sessions either.
                 guard request.clients?.contains(found.session.clientID) ?? true else { throw .refreshTokenInvalid }
                 try await revoke(found, correlationID)
@@ -103,7 +104,7 @@ package struct Refresh: Sendable {
             of: presented, tokenHash: TokenHash(ofSessionToken: successor.token),
             refreshTokenHash: TokenHash(ofSessionToken: successor.refreshToken), expiresAt: ends.access,
             refreshExpiresAt: ends.refresh, last: LastRotation(salt: salt, caller: request.caller.hash),
-            graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
+            formerTokenEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
         if sessions.clientsWithIDTokens.contains(found.session.clientID) {
             rotation.idTokenKey = SealedIDToken.sessionKey(for: successor.token, of: shown)
         }

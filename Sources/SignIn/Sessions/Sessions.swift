@@ -280,10 +280,10 @@ package struct IssuedSession: Sendable {
 
 /// The tokens that replace a refresh token: HKDF-SHA-256 (RFC 5869) of that token and a random salt.
 ///
-/// So an exchange can be repeated although the store has only hashes of tokens: within the grace period, the successor
+/// So an exchange can be repeated although the store has only hashes of tokens: until the next exchange, the successor
 /// is computed again from the presented token and the stored salt. Neither is enough alone: the store has no token, and
-/// the holder of a used token has no salt. After the grace period the salt is erased. Nothing is kept in memory, so
-/// that it works after a restart, too.
+/// the holder of a used token has no salt. The next exchange replaces the salt. Nothing is kept in memory, so that it
+/// works after a restart, too.
 struct SuccessorTokens {
     let token: String
     let refreshToken: String

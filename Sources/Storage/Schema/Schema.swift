@@ -164,8 +164,9 @@ package enum Schema {
     //
     // spent_refresh_tokens: recognises the session's former tokens. See RefreshTokensTable.
     //
-    // last_rotations: what a repeated response to the same rotation needs. A row is valid for some seconds and then
-    // removed; without its salt a spent token does not reveal its successor.
+    // last_rotations: what a repeated response to the same rotation needs, until the next rotation or the end of the
+    // new refresh token. Without its salt a spent token does not reveal its successor. The former session token
+    // (`token_hash`) is valid for some seconds.
     private static let rotation = """
         CREATE TABLE spent_refresh_tokens (
             refresh_hash BLOB PRIMARY KEY NOT NULL,

@@ -17,7 +17,7 @@ package struct RefreshTokenHashes: Sendable, Hashable {
 package enum RefreshTokenState: Sendable, Hashable {
     /// The session's present token: it may be exchanged.
     case live(SessionAndUser)
-    /// The token before, within the grace period: the same exchange may be repeated.
+    /// The token before, whose successor is unused: the same exchange may be repeated.
     case justSpent(SessionAndUser, LastRotation)
     /// Exchanged before: reuse means that the token was copied.
     case spent(SessionAndUser)
@@ -29,7 +29,7 @@ package enum RefreshTokenState: Sendable, Hashable {
 package struct LastRotation: Sendable, Hashable {
     /// Derives the successor tokens from the presented token.
     package let salt: [UInt8]
-    /// Identifies the caller of the rotation.
+    /// Identifies the caller of the rotation. Earlier versions repeat it for this caller only.
     package let caller: TokenHash
 
     package init(salt: [UInt8], caller: TokenHash) {
@@ -47,16 +47,15 @@ package struct RefreshTokenRotation: Sendable, Hashable {
     package let expiresAt: Timestamp
     package let refreshExpiresAt: Timestamp
     package let last: LastRotation
-    /// The end of the grace period: until then the same exchange may be repeated, and the replaced session token is
-    /// still accepted.
-    package let graceEndsAt: Timestamp
+    /// Until when the replaced session token is still accepted.
+    package let formerTokenEndsAt: Timestamp
     /// The key of the session's ID token for the new session token (``SealedIDToken/sessionKey``); nil for a client
     /// whose sessions have no ID tokens.
     package var idTokenKey: [UInt8]?
 
     package init(
         of presented: RefreshTokenHashes, tokenHash: TokenHash, refreshTokenHash: TokenHash, expiresAt: Timestamp,
-        refreshExpiresAt: Timestamp, last: LastRotation, graceEndsAt: Timestamp
+        refreshExpiresAt: Timestamp, last: LastRotation, formerTokenEndsAt: Timestamp
     ) {
         self.presented = presented
         self.tokenHash = tokenHash
@@ -64,6 +63,6 @@ package struct RefreshTokenRotation: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.refreshExpiresAt = refreshExpiresAt
         self.last = last
-        self.graceEndsAt = graceEndsAt
+        self.formerTokenEndsAt = formerTokenEndsAt
     }
 }

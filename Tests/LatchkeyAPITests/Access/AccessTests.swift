@@ -153,6 +153,35 @@ struct AccessTests {
         #expect(kelvin.error == "invalid_api_key")
     }
 
+    @Test(
+        "An origin is one of pages, of an app's shell or of an extension, as browsers write it",
+        arguments: [
+            ("https://A.example:443", "https://a.example"), ("http://localhost:8100", "http://localhost:8100"),
+            ("capacitor://localhost", "capacitor://localhost"), ("ionic://my.app", "ionic://my.app"),
+            ("tauri://localhost", "tauri://localhost"), ("http://tauri.localhost", "http://tauri.localhost"),
+            ("https://tauri.localhost", "https://tauri.localhost"), ("app://-", "app://-"),
+            ("http://tauri.localhost:1430", "http://tauri.localhost:1430"),
+            ("chrome-extension://aBc", "chrome-extension://aBc"),
+            ("moz-extension://3f25-4f89", "moz-extension://3f25-4f89"),
+            ("capacitor://localhost/", nil), ("capacitor://", nil), ("null", nil), ("file://", nil), ("file://a", nil),
+            ("http://a.example", nil), ("http://localhost.evil.example", nil), ("http://xlocalhost", nil),
+            ("javascript://a", nil), ("data:text", nil), ("Capacitor://localhost", nil), ("capacitor://a@b", nil),
+            ("capacitor://*", nil), ("a b://c", nil), ("://localhost", nil), ("capacitor://localhost:x", nil),
+            ("capacitor://a:1:2", nil), ("https://*", nil), ("https://a b", nil),
+        ] as [(String, String?)])
+    func origins(text: String, expected: String?) { #expect(Origin(text)?.text == expected) }
+
+    @Test(
+        "The origin of an app's shell is admitted", arguments: ["capacitor://localhost", "safari-web-extension://3A"])
+    func shells(origin: String) async throws {
+        let app = try TestApp(allowedOrigins: [origin])
+        let mine = try await app.send(.get, "/users/me", [.origin: origin], apiKey: nil)
+        #expect(mine.error == "invalid_token")
+        #expect(mine.headers[.accessControlAllowOrigin] == origin)
+        let other = try await app.send(.get, "/users/me", [.origin: origin + "a"], apiKey: nil)
+        #expect(other.error == "invalid_api_key")
+    }
+
     @Test("A preflight of an allowed origin succeeds; without configured origins there is no CORS")
     func preflights() async throws {
         let headers: HTTPFields = [.origin: "https://web.example", .accessControlRequestMethod: "DELETE"]
@@ -162,6 +191,19 @@ struct AccessTests {
         #expect(answer.headers[.accessControlAllowMethods]?.contains("DELETE") == true)
         #expect(answer.headers[.accessControlAllowHeaders]?.contains("Authorization") == true)
         #expect(answer.headers[.accessControlAllowOrigin] == "https://web.example")
+        func allowed(_ fields: String, of origin: String = "https://web.example") async throws -> String? {
+            let asked = altered(headers) {
+                $0[.origin] = origin
+                $0[.accessControlRequestHeaders] = fields
+            }
+            let answer = try await app.send(.options, "/users/me", asked, apiKey: nil)
+            return answer.headers[.accessControlAllowHeaders]
+        }
+        let usual = "Authorization, Content-Type, X-API-KEY"
+        let tracing = "baggage,sentry-trace, traceparent,x-requested-with"
+        #expect(try await allowed(tracing) == "\(usual), \(tracing)")
+        #expect(try await allowed(tracing, of: "https://other.example") == nil)
+        for malformed in ["", "a;b", "a\u{E9}"] { #expect(try await allowed(malformed) == usual) }
         let none = try await TestApp().send(.options, "/users/me", headers, apiKey: nil)
         #expect(none.headers[.accessControlAllowOrigin] == nil)
         #expect(none.headers[.vary] == nil)

@@ -36,6 +36,12 @@ struct SignInRequestTests {
         Bad(
             "unknown clientId", proper.with("client_id", nil).with("clientId", "\"nobody\""), "clientId is not one of"),
         Bad("no mccmnc", proper.with("mccmnc", nil), "mccmnc is missing"),
+        Bad("what iOS says in place of mccmnc", proper.with("mccmnc", "65535"), "mccmnc names no network"),
+        Bad("no mccmnc, as dashes", proper.with("mccmnc", "\"--\""), "mccmnc names no network"),
+        Bad(
+            "no mcc and mnc, as dashes", proper.renamed("mccmnc", "x").with("mcc", "\"--\"").with("mnc", "\"--\""),
+            "mccmnc names no network"),
+        Bad("a network that ends with dashes", proper.with("mccmnc", "\"310-\""), "mccmnc must be 5 or 6 digits"),
         Bad("letters in mccmnc", proper.with("mccmnc", "\"31a480\""), "mccmnc must be 5 or 6 digits"),
         Bad("four digits", proper.with("mccmnc", "\"3114\""), "mccmnc must be 5 or 6 digits"),
         Bad("a fraction", proper.with("mccmnc", "310410.5"), "mccmnc must be 5 or 6 digits"),

@@ -51,7 +51,7 @@ struct ClockJumpTests {
         let (signedOut, stolen) = (try await app.tokens(), try await app.tokens(SignInBody().code("CODE-2")))
         #expect(try await app.asUser(.delete, "/auth/token", signedOut.token).status == 200)
         let next = try #require(Tokens(try await app.refresh(stolen.refreshToken)))
-        app.clock.advance(bySeconds: 30)
+        #expect(try await app.refresh(next.refreshToken).status == 200)
         #expect(try await app.refresh(stolen.refreshToken).status == 401)
         app.clock.advance(bySeconds: seconds)
         for tokens in [signedOut, stolen, next] {

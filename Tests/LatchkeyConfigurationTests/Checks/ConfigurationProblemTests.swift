@@ -311,8 +311,8 @@ struct ConfigurationProblemTests {
                 "zenkey.clients[0].private_key_id: is not a key id; give 1 to 255 visible ASCII characters"
             ),
             (
-                "- {id: a, secret: hidden, redirect_uri: 'b:c'}",
-                "zenkey.clients[0].redirect_uri: there is no such key; did you mean redirect_uris?"
+                "- {id: a, secret: hidden, redirects_uris: 'b:c'}",
+                "zenkey.clients[0].redirects_uris: there is no such key; did you mean redirect_uris?"
             ),
             (
                 "- {id: a, secret: hidden, redirect_uris: ['javascript:alert(1)']}",

@@ -34,14 +34,14 @@ struct SQLitePrivacyTests {
         try await store.close()
     }
 
-    @Test("The salt of a rotation is overwritten after its grace period")
+    @Test("The salt of a rotation is overwritten after the end of its tokens")
     func salts() async throws {
         let (session, rotation) = (try Records.session(), try Records.session())
         _ = try await store.signIn(Records.signIn(session: session))
         let done = try Records.rotation(of: session.refreshTokenHash, to: rotation)
         #expect(try await store.rotate(done))
         #expect(try directory.content("store.db-wal").contains(done.last.salt))
-        _ = try await store.purgeExpired(at: done.graceEndsAt, limit: 100)
+        _ = try await store.purgeExpired(at: done.refreshExpiresAt, limit: 100)
         try await store.close()
         for name in ["store.db", "store.db-wal"] where directory.exists(name) {
             #expect(try !directory.content(name).contains(done.last.salt))

@@ -33,7 +33,7 @@ enum Records {
             tokenHash: successor.tokenHash, refreshTokenHash: successor.refreshTokenHash,
             expiresAt: successor.expiresAt, refreshExpiresAt: successor.refreshExpiresAt,
             last: LastRotation(salt: RandomSource.system.bytes(32), caller: caller ?? hash()),
-            graceEndsAt: now.advanced(bySeconds: grace))
+            formerTokenEndsAt: now.advanced(bySeconds: grace))
     }
 
     static func identity(_ subject: String = "mccmnc-" + RandomSource.system.token(bytes: 12)) -> Identity {

@@ -14,7 +14,7 @@ private enum RefreshTokensTable {
         """)
     static let selectSpent = SQL.numbered(
         """
-        SELECT \(SessionsTable.columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
+        SELECT \(SessionsTable.columns), last_rotations.salt, last_rotations.caller \
         FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
         JOIN users ON users.id = sessions.user_id LEFT JOIN last_rotations \
         ON last_rotations.session = spent.session AND last_rotations.refresh_hash = ?1 \
@@ -52,9 +52,7 @@ extension SQLStore {
                 let found = try SessionsTable.session(in: row)
                 // The last rotation's columns are NULL if it was of another token, or is gone.
                 let last = 4 + UsersTable.columnCount
-                guard let caller = row.optionalHash(last + 1), row.time(last + 2) > now else {
-                    return RefreshTokenState.spent(found)
-                }
+                guard let caller = row.optionalHash(last + 1) else { return RefreshTokenState.spent(found) }
                 return .justSpent(found, LastRotation(salt: row.blob(last), caller: caller))
             }
             return spent ?? .unknown
@@ -77,8 +75,7 @@ extension SQLStore {
                 old.serial)
             try db.perform(
                 RefreshTokensTable.replaceLast, old.serial, presented.token, rotation.last.salt, rotation.last.caller,
-                rotation.graceEndsAt,
-                old.token, min(old.expiresAt, rotation.graceEndsAt))
+                rotation.refreshExpiresAt, old.token, min(old.expiresAt, rotation.formerTokenEndsAt))
             // Has an effect at a session's first rotation only.
             try db.perform(RefreshTokensTable.insertFamily, presented.family, old.serial, old.rotations + 1)
             if let key = rotation.idTokenKey {
