@@ -70,10 +70,10 @@ enum PostgresCommit {
             try connection.begin()
             try connection.perform("SET LOCAL lock_timeout = \(lockTimeout)", PostgresParameters())
             // The statement of sign-ins takes their locks in the same order.
-            if batch.contains(where: { $0.signIn == nil && !$0.locks.isEmpty }) {
+            if batch.contains(where: { !($0.shared is BatchedSignIn) && !$0.locks.isEmpty }) {
                 try connection.lock(batch.flatMap(\.locks))
             }
-            try SignInBatch.run(batch.compactMap(\.signIn), on: connection)
+            try SignInBatch.run(batch.compactMap { $0.shared as? BatchedSignIn }, on: connection)
             for work in batch { try work.run(on: .postgres(connection)) }
             guard try connection.commit() else {
                 return .undone(StorageError(.unavailable, reason: "the PostgreSQL server rolled a transaction back"))

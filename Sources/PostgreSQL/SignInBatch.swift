@@ -11,24 +11,24 @@ enum SignInBatch {
         var keys: Set<[UInt8]> = []
         var batch = signIns.filter { signIn in
             // The transaction may run again.
-            signIn.result = nil
-            return signIn.record.idempotency.map { keys.insert($0.key).inserted } ?? true
+            signIn.output = nil
+            return signIn.input.idempotency.map { keys.insert($0.key).inserted } ?? true
         }
         // In one order, so that transactions that store the same identities do not wait for each other.
-        batch.sort { $0.record.identity.isBefore($1.record.identity) }
+        batch.sort { $0.input.identity.isBefore($1.input.identity) }
         guard !batch.isEmpty else { return }
         // Of users who sign in several times.
         var current: [UserID: TrackedUser] = [:]
-        for (place, holder) in try holders(of: batch.map(\.record), in: db) {
+        for (place, holder) in try holders(of: batch.map(\.input), in: db) {
             let signIn = batch[place]
             switch holder {
             case .undecided, .overtaken: break
-            case .refused: signIn.result = .some(nil)
+            case .refused: signIn.output = .some(nil)
             case .user(let user, let endings):
-                signIn.result = try complete(
-                    signIn.record, current[user.user.id] ?? user, endings, isNew: false, &current, in: db)
+                signIn.output = try complete(
+                    signIn.input, current[user.user.id] ?? user, endings, isNew: false, &current, in: db)
             case .newcomer(let user):
-                signIn.result = try complete(signIn.record, user, 0, isNew: true, &current, in: db)
+                signIn.output = try complete(signIn.input, user, 0, isNew: true, &current, in: db)
             }
         }
     }

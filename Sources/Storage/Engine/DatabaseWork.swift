@@ -1,11 +1,12 @@
+package import Primitives
 package import StorageModel
 
 /// Work on a connection for a caller who waits.
 package protocol DatabaseWork: AnyObject, Sendable {
     /// What is locked before it runs.
     var locks: [WriteLock] { get }
-    /// What it stores, if it is a sign-in that can share its statements.
-    var signIn: BatchedSignIn? { get }
+    /// Its part of a statement that it can share with others; nil if it can share none.
+    var shared: (any SharedStatement)? { get }
     /// Runs the work and keeps the result. It may run again after a rollback.
     func run(on db: SQLSession) throws
     /// Resumes the caller with the kept result.
@@ -14,16 +15,22 @@ package protocol DatabaseWork: AnyObject, Sendable {
     func fail(_ error: StorageError)
 }
 
-/// A sign-in that PostgreSQL may run together with the others of its transaction, before their works.
-///
-/// `@unchecked`: only the worker of the connection uses it, until the caller is resumed.
-package final class BatchedSignIn: @unchecked Sendable {
-    package let record: SignInRecord
-    /// Nil if its work has to run it by itself; nil inside for a refused sign-in.
-    package var result: SignedInUser??
+/// A work's part of a statement that PostgreSQL may run for several works of a batch, before them.
+package protocol SharedStatement: AnyObject, Sendable {}
 
-    init(_ record: SignInRecord) { self.record = record }
+/// - Note: `@unchecked`: only the worker of the connection uses it, until the caller is resumed.
+package final class StatementPart<Input: Sendable, Output>: SharedStatement, @unchecked Sendable {
+    package let input: Input
+    /// Nil if its work has to run by itself.
+    package var output: Output?
+
+    init(_ input: Input) { self.input = input }
 }
+
+/// A sign-in; nil inside if it is refused.
+package typealias BatchedSignIn = StatementPart<SignInRecord, SignedInUser?>
+/// A look-up of an earlier sign-in by its key, if it has not ended at a time.
+package typealias BatchedRecall = StatementPart<(key: [UInt8], now: Timestamp), RecentSignIn?>
 
 extension Sequence<any DatabaseWork> {
     /// Runs each work, and resumes its caller.
@@ -47,17 +54,17 @@ extension Sequence<any DatabaseWork> {
 /// `@unchecked`: only the worker of the work's connection calls the closures, until the caller is resumed.
 final class AwaitedWork: DatabaseWork, @unchecked Sendable {
     let locks: [WriteLock]
-    let signIn: BatchedSignIn?
+    let shared: (any SharedStatement)?
     private let body: (SQLSession) throws -> Void
     private let resume: (StorageError?) -> Void
 
     init<Success: Sendable>(
         for caller: CheckedContinuation<Result<Success, StorageError>, Never>, locking locks: [WriteLock],
-        sharing signIn: BatchedSignIn?, _ body: @escaping @Sendable (SQLSession) throws -> Success
+        sharing shared: (any SharedStatement)?, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) {
         var result: Success?
         self.locks = locks
-        self.signIn = signIn
+        self.shared = shared
         self.body = { db in result = try body(db) }
         resume = { error in
             if let error { return caller.resume(returning: .failure(error)) }

@@ -12,9 +12,12 @@ import Synchronization
 /// many callers. A worker sleeps between two batches instead of returning, which would cost each batch the waking and
 /// retiring of a thread.
 ///
+/// Works that can share a statement wait for the worker that runs such works, unless a full batch of them waits or it
+/// takes long: a few large batches cost less than many small ones.
+///
 /// A call waits for a connection for a bounded time, whatever the connections do. Then it is refused, and its work is
-/// never run. The time is measured in ticks, so that a call takes no timer and, if it allows no delay, no look at the
-/// clock.
+/// never run. The time is measured in ticks, so that a call takes no timer and, if it allows no delay and shares no
+/// statement, no look at the clock.
 public final class WorkQueue: Sendable {
     private struct Waiting {
         let work: any DatabaseWork
@@ -28,6 +31,10 @@ public final class WorkQueue: Sendable {
         var workers = 0
         /// What wakes the workers that sleep. The last one is woken first, so that a small load uses few connections.
         var sleeping: [DispatchSemaphore] = []
+        /// How many workers were just woken, or run only works that can share a statement.
+        var sharing = 0
+        /// When the last one of them began.
+        var lastSharing: UInt64 = 0
         /// Whether the connection waits for more work before it runs what waits.
         var isDelaying = false
         var delay: CommitDelay
@@ -36,6 +43,13 @@ public final class WorkQueue: Sendable {
         var batches = 0
         var tick = 0
         var isTicking = false
+
+        /// What wakes a worker that sleeps; nil if none does.
+        mutating func wake() -> DispatchSemaphore? {
+            guard let wake = sleeping.popLast() else { return nil }
+            sharing += 1
+            return wake
+        }
     }
 
     private enum Admission {
@@ -56,6 +70,8 @@ public final class WorkQueue: Sendable {
     /// A call is refused at the tick after so many, which is after more than 4/5 of the maximum and not after more
     /// than all of it.
     private static let ticks = 4
+    /// A worker that runs a batch for longer may be waiting for a lock or for a server that hangs.
+    package static let usualTime: UInt64 = 20_000_000
     private static let clock = DispatchQueue(label: "latchkey.store.deadlines")
 
     private let kind: StoreCall.Kind
@@ -64,13 +80,18 @@ public final class WorkQueue: Sendable {
     private let maximumWaiting: Int
     private let tick: Duration
     private let timer: (any CommitTimer)?
+    private let nanoseconds: @Sendable () -> UInt64
     private let state: Mutex<State>
 
-    /// - Parameter timer: Delays works that allow it, in a queue with one worker; nil if none is ever delayed.
+    /// - Parameters:
+    ///   - timer: Delays works that allow it, in a queue with one worker; nil if none is ever delayed.
+    ///   - nanoseconds: A monotonic clock.
     package init(
         _ kind: StoreCall.Kind, maximumBatch: Int, maximumWaiting: Int, maximumWait: Duration, _ hooks: StoreHooks,
-        delayingBy timer: (any CommitTimer)? = nil
+        delayingBy timer: (any CommitTimer)? = nil,
+        nanoseconds: @escaping @Sendable () -> UInt64 = { [stopwatch = Stopwatch()] in stopwatch.nanoseconds }
     ) {
+        self.nanoseconds = nanoseconds
         self.kind = kind
         self.hooks = hooks
         self.timer = timer
@@ -83,6 +104,9 @@ public final class WorkQueue: Sendable {
 
     /// How many callers wait for a connection, or for others that share their commit.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// How many workers wait for works.
+    package var sleepingCount: Int { state.withLock { $0.sleeping.count } }
 
     /// How many batches have begun.
     package var batchCount: Int { state.withLock { $0.batches } }
@@ -100,15 +124,15 @@ public final class WorkQueue: Sendable {
         try await submit(as: operation, locking: locks, allowing: delay, sharing: nil, body)
     }
 
-    /// - Parameter signIn: What `body` stores, if it is a sign-in that can share its statements.
+    /// - Parameter shared: What `body` runs, if it can share its statement.
     func submit<Success: Sendable>(
-        as operation: StaticString = #function, locking locks: [WriteLock] = [], allowing delay: UInt64,
-        sharing signIn: BatchedSignIn?, _ body: @escaping @Sendable (SQLSession) throws -> Success
+        as operation: StaticString = #function, locking locks: [WriteLock] = [], allowing delay: UInt64 = 0,
+        sharing shared: (any SharedStatement)?, _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
         try await hooks.interceptor?(operation, kind, .before)
         let stopwatch = Stopwatch()
         let result = await withCheckedContinuation { caller in
-            admit(AwaitedWork(for: caller, locking: locks, sharing: signIn, body), allowing: delay)
+            admit(AwaitedWork(for: caller, locking: locks, sharing: shared, body), allowing: delay)
         }
         if let observer = hooks.observer {
             observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: result.failure?.code))
@@ -158,6 +182,7 @@ public final class WorkQueue: Sendable {
     /// - Parameter delay: For how long its commit may be delayed, in nanoseconds.
     func admit(_ work: any DatabaseWork, allowing delay: UInt64) {
         let now = delay > 0 ? timer?.nanoseconds : nil
+        let canShare = work.shared != nil
         var mustTick = false
         let admission = state.withLock { state -> Admission in
             if state.isClosed { return .refused(StorageError(.closed, reason: "the store has been closed")) }
@@ -166,7 +191,13 @@ public final class WorkQueue: Sendable {
             }
             state.delay.admit(allowing: now == nil ? 0 : delay, at: now ?? 0, isFirst: state.waiting.isEmpty)
             state.waiting.append(Waiting(work: work, tick: state.tick))
-            if let wake = state.sleeping.popLast() { return .wakes(wake) }
+            let isServed =
+                canShare && state.sharing > 0 && state.waiting.count < maximumBatch
+                && nanoseconds() &- state.lastSharing < Self.usualTime
+            if !isServed, let wake = state.wake() {
+                if canShare { state.lastSharing = nanoseconds() }
+                return .wakes(wake)
+            }
             mustTick = !state.isTicking
             state.isTicking = true
             guard state.isDelaying, state.delay.isOver(waiting: state.waiting.count) else { return .waits }
@@ -191,14 +222,16 @@ public final class WorkQueue: Sendable {
 
     /// Refuses the calls that have waited for too long.
     private func refuseOverdue() {
-        let overdue = state.withLock { state in
+        let (overdue, wake) = state.withLock { state in
             state.tick += 1
             let overdue = Array(state.waiting.prefix { state.tick - $0.tick > Self.ticks })
             state.waiting.removeFirst(overdue.count)
             state.isTicking = !state.waiting.isEmpty
             if state.isTicking { scheduleTick() }
-            return overdue
+            // For those that wait for a worker that is held up.
+            return (overdue, state.waiting.isEmpty ? nil : state.wake())
         }
+        wake?.signal()
         guard !overdue.isEmpty else { return }
         let error = StorageError(.overloaded, reason: "no connection to the database became free in time")
         for call in overdue { call.work.fail(error) }
@@ -207,11 +240,14 @@ public final class WorkQueue: Sendable {
     /// Runs batch after batch until the queue ends.
     private func serve(_ run: ([any DatabaseWork]) -> Void) {
         let wake = DispatchSemaphore(value: 0)
+        var isSharing = false
         while true {
-            switch next(wakingBy: wake) {
+            switch next(wakingBy: wake, &isSharing) {
             case .batch(let batch): run(batch.map(\.work))
             case .delay(let nanoseconds): timer?.wait(nanoseconds: nanoseconds)
-            case .sleep: wake.wait()
+            case .sleep:
+                wake.wait()
+                isSharing = true
             case .end(let awaiting):
                 for continuation in awaiting { continuation.resume() }
                 return
@@ -220,9 +256,12 @@ public final class WorkQueue: Sendable {
     }
 
     /// What a worker does next.
-    private func next(wakingBy wake: DispatchSemaphore) -> Next {
+    /// - Parameter isSharing: Whether the worker is one of ``State/sharing``.
+    private func next(wakingBy wake: DispatchSemaphore, _ isSharing: inout Bool) -> Next {
         state.withLock { state in
             state.isDelaying = false
+            if isSharing { state.sharing -= 1 }
+            isSharing = false
             guard !state.waiting.isEmpty else {
                 guard state.isClosed else {
                     state.sleeping.append(wake)
@@ -243,6 +282,11 @@ public final class WorkQueue: Sendable {
             state.batches += 1
             let batch = Array(state.waiting.prefix(maximumBatch))
             state.waiting.removeFirst(batch.count)
+            if batch.allSatisfy({ $0.work.shared != nil }) {
+                isSharing = true
+                state.sharing += 1
+                state.lastSharing = nanoseconds()
+            }
             return .batch(batch)
         }
     }

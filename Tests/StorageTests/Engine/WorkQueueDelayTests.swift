@@ -11,7 +11,7 @@ import Testing
 struct WorkQueueDelayTests {
     private final class Work: DatabaseWork {
         let locks: [WriteLock] = []
-        let signIn: BatchedSignIn? = nil
+        let shared: (any SharedStatement)? = nil
         private let outcome = Mutex<Bool?>(nil)
 
         /// Whether it succeeded; nil while it waits.

@@ -140,6 +140,34 @@ struct PostgresPipelineTests {
         try await store.close()
     }
 
+    @Test("Look-ups of earlier sign-ins that wait share their round trip, and have each its own result")
+    func recallsTogether() async throws {
+        let store = try await open()
+        let (first, second) = (Records.idempotency(), Records.idempotency())
+        for retry in [first, second] { _ = try await store.signIn(Records.signIn(idempotency: retry)) }
+        let lookups = [
+            (first.key, Records.now), (Records.idempotency().key, Records.now), (second.key, second.endsAt),
+            (second.key, Records.now), (first.key, Records.now),
+        ]
+        let gate = Gate()
+        async let held: Void = store.reads.submit { _ in gate.wait() }
+        await gate.whenReached()
+        let found = try await counted {
+            try await withThrowingTaskGroup(of: (Int, [UInt8]?).self) { group in
+                for (place, (key, now)) in lookups.enumerated() {
+                    group.addTask { (place, try await store.recentSignIn(key, at: now)?.key) }
+                }
+                try await until { store.reads.waitingCount == lookups.count }
+                gate.open()
+                return try await group.reduce(into: [Int: [UInt8]?]()) { $0.updateValue($1.1, forKey: $1.0) }
+            }
+        }
+        try await held
+        #expect(found.value == [0: first.key, 1: nil, 2: nil, 3: second.key, 4: first.key])
+        #expect(found.roundTrips == 1)
+        try await store.close()
+    }
+
     @Test("Of users who sign in together, one loses the number that another one proves", arguments: [0, 1])
     func provenNumberTogether(place: Int) async throws {
         let store = try await open()

@@ -33,7 +33,7 @@ package enum RecentSignInsTable {
     // The row may exist: two instances may have done the same sign-in at the same moment, where a provider takes a code
     // twice; or this one did, and could not tell whether the row was stored.
     private static let put = SQL.numbered("\(insert) VALUES (?, ?, ?, ?, ?) \(replace)")
-    fileprivate static let select =
+    package static let select =
         "SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins"
     package static let insert =
         "INSERT INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at)"
@@ -61,8 +61,10 @@ package enum RecentSignInsTable {
 
 extension SQLStore {
     package func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
-        try await reads.submit { db in
-            try db.first(
+        let batched = BatchedRecall((key, now))
+        return try await reads.submit(sharing: batched) { db in
+            if let recalled = batched.output { return recalled }
+            return try db.first(
                 "\(RecentSignInsTable.select) WHERE fingerprint = ? AND expires_at > ?", key, now,
                 read: RecentSignIn.init)
         }
@@ -91,7 +93,7 @@ extension RecentSignIn: SQLValue {
         statement.bind(key, session.user, session.id, session.endings, endsAt)
     }
 
-    fileprivate init(_ row: borrowing CachedStatement) throws {
+    package init(_ row: borrowing CachedStatement) throws {
         self.init(
             key: row.blob(0),
             session: GivenSession(id: try row.text(2), user: row.user(1), endings: row.number(3)), endsAt: row.time(4))

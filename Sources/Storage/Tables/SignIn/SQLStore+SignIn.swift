@@ -3,10 +3,10 @@ package import StorageModel
 
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
-        let batched = signIn.isOrdinary ? BatchedSignIn(signIn) : nil
+        let batched = isShared && signIn.isOrdinary ? BatchedSignIn(signIn) : nil
         return try await writes.submit(locking: signIn.locks, allowing: signIn.commitDelay, sharing: batched) {
             [isShared] db in
-            if let result = batched?.result { return result }
+            if let result = batched?.output { return result }
             if let use = signIn.tokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
             guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
                 if let use = signIn.tokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
