@@ -55,27 +55,22 @@ extension RelyingParty {
         guard case .ofIssuer = configuration.discovery else { return nil }
         let metadata = try await provider(for: nil, clientID: clientID, correlationID: correlationID)
         guard let endpoint = metadata.endSessionEndpoint else { return nil }
-        var values = [
-            "client_id": clientID.text, "post_logout_redirect_uri": returnURL, "state": state.exposed,
-            "id_token_hint": hint.flatMap { $0.issuer.hasSameBytes(as: metadata.issuer) ? $0.token.exposed : nil },
-        ]
-        let url = endpoint.appending(query: logoutParameters(values))
-        if url.text.utf8.count <= IDTokenHint.maximumURLBytes { return url }
-        values["id_token_hint"] = .some(nil)
-        return endpoint.appending(query: logoutParameters(values))
-    }
-
-    /// - Parameter values: By the names of the usual parameters. One without a value is left out.
-    private func logoutParameters(_ values: [String: String?]) -> [(name: String, value: String)] {
-        guard !configuration.logoutParameters.isEmpty else {
-            return Self.logoutParameterNames.compactMap { name in
-                (values[name] ?? nil).map { (name, $0) }
-            }
+        let configured = configuration.logoutParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let parameters = configured.isEmpty ? Self.logoutParameterNames.map { ($0, "{\($0)}") } : configured
+        var values = ["client_id": clientID.text, "post_logout_redirect_uri": returnURL, "state": state.exposed]
+        func url() -> EndpointURL {
+            endpoint.appending(
+                query: parameters.compactMap { name, value in
+                    guard value.hasPrefix("{") else { return (name, value) }
+                    return values[String(value.dropFirst().dropLast())].map { (name, $0) }
+                })
         }
-        return configuration.logoutParameters.sorted { $0.key < $1.key }.compactMap { name, value in
-            guard value.hasPrefix("{"), value.hasSuffix("}") else { return (name, value) }
-            return (values[String(value.dropFirst().dropLast())] ?? nil).map { (name, $0) }
-        }
+        guard let hint, hint.issuer.hasSameBytes(as: metadata.issuer) else { return url() }
+        values["id_token_hint"] = hint.token.exposed
+        let hinted = url()
+        guard hinted.text.utf8.count > IDTokenHint.maximumURLBytes else { return hinted }
+        values["id_token_hint"] = nil
+        return url()
     }
 
     /// The usual parameters of a logout request, for which a configured one can stand.
