@@ -18,8 +18,11 @@ extension ClientDraft {
             return .privateKeyJWT(key, audience: assertionAudience ?? usualAudience)
         }
         guard let secret else {
-            let other = kind == .zenkey ? "LATCHKEY_ZENKEY_CLIENTS" : "signed_secret"
-            throw InvalidValueError("has no secret", "give it, or secret_file, or \(other)")
+            let others =
+                kind == .zenkey
+                ? "secret_file, or LATCHKEY_ZENKEY_CLIENTS"
+                : "secret_file (in the section of a provider client_secret or client_secret_file), or signed_secret"
+            throw InvalidValueError("has no secret", "give it, or \(others)")
         }
         guard method == .clientSecretBasic else { return .clientSecretPost(secret) }
         return .clientSecretBasic(secret, encoding: basicEncoding ?? .formURLEncoded)

@@ -14,6 +14,7 @@ extension ProviderDraft {
     /// Sets the issuers of the tenants, after reporting what contradicts them. Metadata that all tenants share is at the
     /// tenant `common`, unless `metadata_url` says otherwise.
     mutating func readTenants(_ context: inout ReadingContext) {
+        guard !place.isBroken else { return }
         guard let template = issuerTemplate else {
             return context.refuse(
                 if: !tenants.isEmpty, place.origin, "has tenants, but its issuer has no {tenantid}",

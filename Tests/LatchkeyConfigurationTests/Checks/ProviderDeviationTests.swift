@@ -1,6 +1,7 @@
 import Crypto
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
 import SignIn
 import Testing
 

@@ -176,6 +176,7 @@ struct ProviderPresetTests {
                 "the realm is not usable"
             ),
             ("google: {client_id: a}", "providers.google: has no secret"),
+            ("google: {client_id: a}", "client_secret or client_secret_file"),
             ("google: {client_secret: a}", "providers.google: has no client_id, and no clients; give client_id"),
             ("google: {client_id: a, client_secret: b, realm: c}", "providers.google.realm: there is no such key"),
             ("google: {client_id: a, client_secret: b, clients: 'c:d'}", "has client_id beside clients"),
