@@ -21,14 +21,14 @@ import Testing
             _ standIn: CarrierSimulator.StandIn, isForRefresh: Bool = false, _ body: (Walk) async throws -> Void
         ) async throws {
             let directory = try TemporaryDirectory()
-            let (client, credential) = standIn.client(clientID, of: "http://127.0.0.1")
+            let (client, credential) = standIn.client(StandInTests.clientID, of: "http://127.0.0.1")
             // Keys that another test has made: making them is slow.
             let carrier = altered(standIn.carrier) { $0.keyRing = SignInHarness.mccmnc }
             let simulator = CarrierSimulator(carriers: [carrier], clients: [client])
             let running = try simulator.start()
             let base = simulator.baseURL ?? ""
             var section = standIn.configuration(
-                at: base, clientID: clientID, credential: credential, isForRefresh: isForRefresh)
+                at: base, clientID: StandInTests.clientID, credential: credential, isForRefresh: isForRefresh)
             section.append(("redirect_uris", "[\(ProviderWalk.webURI)]"))
             if isForRefresh {
                 let resource = "\(base)/providers/\(standIn.name)/v2/users/me/token?type=zak"
