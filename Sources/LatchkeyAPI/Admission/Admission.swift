@@ -37,12 +37,11 @@ extension LatchkeyAPI {
         { request in
             let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
             switch rule {
-            case .keyed: break
+            case .keyed, .service: break
             case .entering, .enteringOrPage: try self.rates.countSignIn(of: request)
-            case .service: guard request.headers.count(of: .apiKey) == 1 else { throw APIError.invalidAPIKey }
             }
             if let page { return try route(self, request, page) }
-            switch try self.admission(of: request) {
+            switch try rule == .service ? self.serviceAdmission(of: request) : self.admission(of: request) {
             case .value(let admission): return try route(self, request, admission)
             case .task(let work): return .task { try await route(self, request, try await work()).run() }
             }
@@ -165,13 +164,36 @@ extension LatchkeyAPI {
             }
             return .value(Admission(ground: .origin(origin), clients: grant.clients))
         }
+        return try admission(of: request, by: key)
+    }
+
+    /// Admits a service by its API key, in `X-API-KEY` or as the password of HTTP Basic, as the libraries of resource
+    /// servers send it. The user name is not read.
+    private func serviceAdmission(of request: Request) throws -> ValueOrTask<Admission> {
+        if let key = request.headers.bytes(of: .apiKey) {
+            return try admission(of: request, by: key, orElse: .invalidServiceKey)
+        }
+        guard request.headers.count(of: .apiKey) == 0, let password = request.basicPassword else {
+            throw APIError.invalidServiceKey
+        }
+        // OAuth 2 has it form-encoded (RFC 6749 section 2.3.1), HTTP as it is.
+        let decoded = PercentEncoding.decodeForm(password).map { Array($0.utf8)[...] }
+        return try admission(of: request, by: password, or: decoded, orElse: .invalidServiceKey)
+    }
+
+    /// - Parameter other: The key in another form, which counts if the first is unknown.
+    private func admission(
+        of request: Request, by key: ArraySlice<UInt8>, or other: ArraySlice<UInt8>? = nil,
+        orElse refusal: APIError? = nil
+    ) throws -> ValueOrTask<Admission> {
         let hash = key.withUnsafeBufferPointer { TokenHash(sha256Of: $0) }
         if let grant = apiKeys.grant(for: hash) { return .value(try admission(by: key, hash, grant, of: request)) }
         return .task {
-            guard let grant = try await self.useCases.apiKeys.grant(for: hash) else {
-                throw Self.unknownCaller(of: request)
+            if let grant = try await self.useCases.apiKeys.grant(for: hash) {
+                return try self.admission(by: key, hash, grant, of: request)
             }
-            return try self.admission(by: key, hash, grant, of: request)
+            guard let other else { throw refusal ?? Self.unknownCaller(of: request) }
+            return try await self.admission(of: request, by: other, orElse: refusal).run()
         }
     }
 

@@ -36,6 +36,21 @@ extension Request {
         return PresentedToken(field[(field.startIndex + place.lowerBound)..<(field.startIndex + place.upperBound)])
     }
 
+    /// The password of `Authorization: Basic …` (RFC 7617 section 2); nil for any other field.
+    var basicPassword: ArraySlice<UInt8>? {
+        guard let field = headers.bytes(of: .authorization),
+            field.prefix(6).map(\.lowercasedASCII) == Array("basic ".utf8)
+        else { return nil }
+        let text = field.dropFirst(6).drop { $0 == UInt8(ascii: " ") }
+        let digits = text.prefix { $0 != UInt8(ascii: "=") }
+        guard text[digits.endIndex...].allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
+        let others = [UInt8(ascii: "+"): UInt8(ascii: "-"), UInt8(ascii: "/"): UInt8(ascii: "_")]
+        guard let pair = Base64URL.decode(digits.map { others[$0] ?? $0 }),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return pair[(colon + 1)...]
+    }
+
     /// Where the token is in the field.
     private static func bearerToken(_ field: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "

@@ -19,7 +19,7 @@ extension APIOperation {
             case .key: [["apiKey"], ["allowedOrigin"]]
             case .keyOrPage: [["apiKey"], ["allowedOrigin"], ["ownPage"]]
             case .refresh: [["apiKey"], ["allowedOrigin"], ["refreshCookie"]]
-            case .service: [["apiKey"]]
+            case .service: [["apiKey"], ["apiKeyAsPassword"]]
             case .session: [["apiKey", "session"], ["allowedOrigin", "session"], ["sessionCookie"]]
             case .browserSession: [["sessionCookie"]]
             case .notification: [["notificationToken"]]

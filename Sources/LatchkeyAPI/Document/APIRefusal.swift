@@ -117,7 +117,8 @@ public struct APIRefusal: Sendable {
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
         switch access {
         case .open, .browser, .notification: []
-        case .key, .service: [APIRefusal(APIError.invalidAPIKey)]
+        case .key: [APIRefusal(APIError.invalidAPIKey)]
+        case .service: [APIRefusal(APIError.invalidServiceKey, as: "invalid_api_key_of_service")]
         case .keyOrPage, .refresh: [APIRefusal(APIError.invalidAPIKey), crossSite]
         case .session, .browserSession:
             [APIRefusal(APIError.invalidAPIKey), APIRefusal(APIError.sessionInvalid), otherClient]

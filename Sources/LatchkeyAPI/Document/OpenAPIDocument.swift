@@ -74,16 +74,17 @@ package struct OpenAPIDocument: Sendable {
         func key(_ name: String, in location: String, _ description: String) -> JSONValue {
             ["type": "apiKey", "in": .string(location), "name": .string(name), "description": .string(description)]
         }
-        func bearer(_ description: String) -> JSONValue {
-            ["type": "http", "scheme": "bearer", "description": .string(description)]
+        func http(_ scheme: String, _ description: String) -> JSONValue {
+            ["type": "http", "scheme": .string(scheme), "description": .string(description)]
         }
         return [
             "apiKey": key(
                 "X-API-KEY", in: "header", "A key from the administrator. It may be for some clients or origins only."),
+            "apiKeyAsPassword": http("basic", "The key as the password, with any user name."),
             "allowedOrigin": key(
                 "Origin", in: "header",
                 "A web frontend on an allowed origin needs no key; its browser sends this field."),
-            "session": bearer("The `token` of a sign-in."),
+            "session": http("bearer", "The `token` of a sign-in."),
             "sessionCookie": key(
                 sessionCookie, in: "cookie",
                 "A browser’s session. It allows changes only if the browser reports a page of this server "
@@ -94,8 +95,8 @@ package struct OpenAPIDocument: Sendable {
                 "Sec-Fetch-Site", in: "header",
                 "A page of this server needs no key for a session in cookies (`client_type=web`); its browser "
                     + "sends `same-origin`."),
-            "notificationToken": bearer(
-                "The token that a provider got with the request for a backchannel authentication."),
+            "notificationToken": http(
+                "bearer", "The token that a provider got with the request for a backchannel authentication."),
         ]
     }
 

@@ -70,6 +70,16 @@ package struct APIError: Error, Sendable {
         "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
 
+    /// As ``invalidAPIKey``, for a service, which may use HTTP Basic. Elsewhere this challenge would make a browser ask
+    /// its user for a password.
+    static let invalidServiceKey = APIError(
+        invalidAPIKey.status, invalidAPIKey.code, invalidAPIKey.errorType,
+        "The API key is missing or unknown. Send a valid one in X-API-KEY, once, or as the password of HTTP Basic.",
+        headers: [
+            .wwwAuthenticate: #"ApiKey name="X-API-KEY""#,
+            .wwwAuthenticate: #"Basic realm="latchkey", charset="UTF-8""#,
+        ])
+
     /// As ``invalidAPIKey``, for a request with an `Origin`. It is the same for every origin and key.
     static let invalidAPIKeyOfPage = APIError(
         invalidAPIKey.status, invalidAPIKey.code, invalidAPIKey.errorType,

@@ -305,7 +305,7 @@ struct StoredAPIKeyTests {
 }
 
 extension TestApp {
-    fileprivate func addAPIKey(_ key: StoredAPIKey) async throws -> APIKeyAddition {
+    func addAPIKey(_ key: StoredAPIKey) async throws -> APIKeyAddition {
         let event = AuditEvent(at: key.createdAt, AuditEvent.Kind("api_key.created"), user: nil, by: .operating("pat"))
         return try await testStore.store.addAPIKey(key, limit: 10, recording: event)
     }

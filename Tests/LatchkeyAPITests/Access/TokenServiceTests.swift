@@ -99,6 +99,64 @@ struct TokenServiceTests {
         #expect(answer.body == "{}")
     }
 
+    /// A key that is another text when it is form-encoded, and also when it is decoded.
+    private static let signs = "k+y/%41:z="
+
+    private static func base64(_ text: String) -> String { Base64.encode(Array(text.utf8)) }
+
+    @Test(
+        "may send its API key as the password of HTTP Basic",
+        arguments: [
+            "Basic \(base64("service:\(TestApp.apiKey)"))", "basic  \(base64(":\(TestApp.apiKey)"))",
+            "BASIC \(base64("service:\(signs)"))", "Basic \(base64("a:k%2By%2F%2541%3Az%3D"))",
+            "Basic \(base64("service:STORED%2Dkey"))",
+            "Basic \(base64("\u{E4}:\(TestApp.apiKey)").filter { $0 != "=" })",
+        ])
+    func basic(_ authorization: String) async throws {
+        let app = try TestApp(keys: [Self.signs: APIGrant()])
+        let stored = StoredAPIKey(
+            name: "stored", hash: TokenHash(sha256Of: "STORED-key"), clients: nil, origins: nil,
+            createdAt: app.clock.now)
+        #expect(try await app.addAPIKey(stored) == .added)
+        let token = try await app.token()
+        let headers: HTTPFields = [
+            .authorization: authorization, .contentType: "application/x-www-form-urlencoded",
+        ]
+        let found = try await app.send(.post, "/auth/introspect", headers, body: "token=\(token)", apiKey: nil)
+        #expect(found.json?["active"]?.bool == true)
+        let revoked = try await app.send(.post, "/auth/revoke", headers, body: "token=\(token)", apiKey: nil)
+        #expect(revoked.status == 200)
+        #expect(try await app.me(token).status == 401)
+        // Only the routes for services take it.
+        let other = try await app.send(.get, "/users/me", headers, apiKey: nil)
+        #expect(other.status == 401)
+        #expect(other.headers[.wwwAuthenticate]?.contains("Basic") == false)
+    }
+
+    @Test(
+        "gets a challenge for HTTP Basic without a valid key",
+        arguments: [
+            nil, "Basic", "Basic ", "Basic \(base64(TestApp.apiKey))", "Basic *",
+            "Basic \(base64("\(TestApp.apiKey):"))", "Basic \(base64("a:b:\(TestApp.apiKey)"))",
+            "Basic \(base64("service:\(TestApp.apiKey)"))=x", "Bearer \(TestApp.apiKey)",
+            "Basic \(base64("service:unknown%"))", "Basic \(base64("service: \(TestApp.apiKey)"))",
+        ] as [String?])
+    func challenge(_ authorization: String?) async throws {
+        let app = try TestApp()
+        var headers: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+        headers[.authorization] = authorization
+        for path in ["/auth/introspect", "/auth/revoke"] {
+            let answer = try await app.send(.post, path, headers, body: "token=x", apiKey: nil)
+            #expect(answer.status == 401)
+            #expect(answer.error == "invalid_api_key")
+            #expect(
+                answer.headers[.wwwAuthenticate]
+                    == #"ApiKey name="X-API-KEY", Basic realm="latchkey", charset="UTF-8""#)
+            // A key in its own field counts, whatever the other one has.
+            #expect(try await app.send(.post, path, headers, body: "token=x").status == 200)
+        }
+    }
+
     @Test("needs an API key and a token", arguments: ["/auth/introspect", "/auth/revoke"])
     func refused(_ path: String) async throws {
         let app = try TestApp(allowedOrigins: ["https://app.example"])
