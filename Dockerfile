@@ -55,9 +55,9 @@ COPY --from=build /image/ /
 WORKDIR /opt/latchkey
 COPY Config/latchkey.example.yaml Config/
 
-# The loopback address of a container cannot be reached from outside.
+# The loopback address of a container cannot be reached from outside. All addresses, of IPv4, too.
 ENV PATH=/usr/local/bin \
-    LATCHKEY_HTTP_HOST=0.0.0.0 \
+    LATCHKEY_HTTP_HOST=:: \
     LATCHKEY_DATABASE_URL=sqlite:////var/lib/latchkey/latchkey.db
 USER 10001:10001
 VOLUME /var/lib/latchkey

@@ -61,7 +61,7 @@ public final class Server: Sendable {
 
     /// Binds, listens and serves.
     /// - Returns: The bound addresses, with the ports that the system chose for 0, in the order of
-    ///   ``ServerConfiguration/listeners`` and their hosts.
+    ///   ``ServerConfiguration/listeners`` and their hosts. A name may have several.
     /// - Throws: ``ServerError`` if a host is unknown, an address cannot be bound, the process has no room for the
     ///   event loops, or the server runs already. Then nothing is left open.
     public func start() throws(ServerError) -> [SocketAddress] {
@@ -81,6 +81,11 @@ public final class Server: Sendable {
         } catch {
             throw ServerError(.noEventLoop, "\(error)")
         }
+    }
+
+    /// What is served at a bound address; nil while the server does not run.
+    package func point(at address: SocketAddress) -> ListeningPoint? {
+        state.withLock { state in state.listeners.first { $0.address == address }?.point }
     }
 
     /// The number of open connections.
@@ -128,11 +133,8 @@ public final class Server: Sendable {
         var listeners: [Listener] = []
         for point in configuration.listeners {
             let service = service(of: point)
-            for host in point.hosts {
-                let acceptsIPv4 = host == "::" && point.hosts.count == 1
-                let socket = try ListeningSocket.make(
-                    host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4, configuration)
-                listeners.append(Listener(socket, service: service, logger: logger))
+            listeners += try ListeningSocket.make(point, configuration).map { socket in
+                Listener(socket, of: point, service: service, logger: logger)
             }
         }
         return listeners

@@ -42,7 +42,8 @@ public struct ListeningPoint: Sendable {
         case redirect(origin: String)
     }
 
-    /// Names or addresses to bind, each with its own listener; IPv6 addresses without brackets.
+    /// Names or addresses to bind, a name with all its addresses; IPv6 addresses without brackets. `::` alone accepts
+    /// IPv4, too.
     public var hosts: [String]
     /// The TCP port; 0 lets the system choose.
     public var port: UInt16
@@ -111,7 +112,8 @@ public struct ServerTimeouts: Sendable {
     /// From the end of the head to the end of the content; then 408.
     public var body: Duration = .seconds(30)
     /// Between requests; then the connection is closed. ``header`` applies before the first request if it is shorter.
-    public var idle: Duration = .seconds(60)
+    /// Longer than most proxies keep a connection (60 s), which otherwise send a request on one that is being closed.
+    public var idle: Duration = .seconds(75)
     /// From the first byte to the last of a response that the socket does not take at once, and of each piece of a
     /// streamed response; then the connection is closed. As long again for what the client has not received when its
     /// connection closes; then it is reset.

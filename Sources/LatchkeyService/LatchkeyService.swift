@@ -32,7 +32,6 @@ public final class LatchkeyService: Sendable {
     package let relyingParties: [String: RelyingParty]
     private let baseURL: BaseURL
     package let server: Server
-    private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
     let serverEvents: ServerEvents
@@ -111,7 +110,6 @@ public final class LatchkeyService: Sendable {
         }
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
-        listeners = serverConfiguration.listeners
         let observe = metrics.add(api)
         server = Server(
             configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
@@ -206,11 +204,11 @@ public final class LatchkeyService: Sendable {
     /// The URLs of the addresses that ``start()`` returned.
     public func urls(of addresses: [SocketAddress]) -> [String] { listening(at: addresses).map(\.url) }
 
-    /// The addresses that ``start()`` returned, with what each serves.
+    /// The addresses that ``start()`` returned, with what each serves. None after a shutdown.
     public func listening(at addresses: [SocketAddress]) -> [ListeningAddress] {
-        let points = listeners.flatMap { point in point.hosts.map { _ in point } }
-        return zip(points, addresses).map { point, address in
-            switch point.kind {
+        addresses.compactMap { address in
+            guard let point = server.point(at: address) else { return nil }
+            return switch point.kind {
             case .tls: ListeningAddress(url: "https://\(address)", purpose: .api)
             case .redirect: ListeningAddress(url: "http://\(address)", purpose: .redirects)
             case .plain: ListeningAddress(url: "http://\(address)", purpose: point.handler == nil ? .api : .metrics)

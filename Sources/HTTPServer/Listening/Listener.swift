@@ -2,6 +2,7 @@ import CLatchkeySystem
 import EventLoops
 import Glibc
 import Logging
+import Primitives
 
 /// Accepts connections and assigns them to the loops in turn.
 ///
@@ -11,6 +12,7 @@ final class Listener: LoopMember, @unchecked Sendable {
     private static let acceptsPerTurn = 64
 
     let address: SocketAddress
+    let point: ListeningPoint
     private let descriptor: Int32
     private let service: ConnectionService
     private let logger: Logger
@@ -22,8 +24,9 @@ final class Listener: LoopMember, @unchecked Sendable {
     private var isPaused = false
 
     /// Takes over a socket that listens.
-    init(_ socket: (descriptor: Int32, address: SocketAddress), service: ConnectionService, logger: Logger) {
+    init(_ socket: ListeningSocket.Bound, of point: ListeningPoint, service: ConnectionService, logger: Logger) {
         (descriptor, address) = socket
+        self.point = point
         self.service = service
         self.logger = logger
     }
@@ -120,34 +123,60 @@ final class Listener: LoopMember, @unchecked Sendable {
 }
 
 enum ListeningSocket {
-    /// Binds a host's first address and listens there.
-    /// - Returns: A non-blocking descriptor, and the bound address.
+    typealias Bound = (descriptor: Int32, address: SocketAddress)
+
+    /// Binds the addresses of a point's hosts, each once, and listens there. The addresses of a name that the machine
+    /// lacks are left out, if it has another one; all of a name have one port.
+    /// - Returns: Non-blocking descriptors, and the bound addresses.
     static func make(
-        host: String, port: UInt16, acceptsIPv4InIPv6: Bool, _ configuration: ServerConfiguration
-    ) throws(ServerError) -> (descriptor: Int32, address: SocketAddress) {
-        var hints = addrinfo()
-        hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-        var found: UnsafeMutablePointer<addrinfo>?
-        let result = getaddrinfo(host, String(port), &hints, &found)
-        guard result == 0, let address = found else {
-            throw ServerError(.unknownHost, "\(host): \(String(cString: gai_strerror(result)))")
+        _ point: ListeningPoint, _ configuration: ServerConfiguration
+    ) throws(ServerError) -> [Bound] {
+        var sockets: [Bound] = []
+        var seen: Set<InternetAddress> = []
+        do throws(ServerError) {
+            for host in point.hosts {
+                // Alone, it accepts IPv4, too. A system without IPv6 has 0.0.0.0 instead.
+                let isWildcard = point.hosts.count == 1 && IPAddress(host)?.isIPv6Wildcard == true
+                var port = point.port
+                var (isBound, missing) = (false, ServerError?.none)
+                // The same two as in requests to it, whatever the resolver knows (RFC 6761 section 6.3).
+                let names = isWildcard ? [host, "0.0.0.0"] : host == "localhost" ? ["127.0.0.1", "::1"] : [host]
+                for address in try InternetAddress.all(of: names, port) where seen.insert(address).inserted {
+                    do throws(SystemError) {
+                        let socket = try make(address.on(port), acceptsIPv4InIPv6: isWildcard, configuration)
+                        sockets.append(socket)
+                        (port, isBound) = (socket.address.port, true)
+                        if isWildcard { break }
+                    } catch {
+                        let failure = ServerError(
+                            error.number == EADDRINUSE ? .addressInUse : .cannotListen,
+                            "\(SocketAddress(host: host, port: port)): \(error)")
+                        guard [EADDRNOTAVAIL, EAFNOSUPPORT].contains(error.number) else { throw failure }
+                        missing = failure
+                    }
+                }
+                if let missing, !isBound { throw missing }
+            }
+            return sockets
+        } catch {
+            for socket in sockets { SystemCalls.closeDescriptor(socket.descriptor) }
+            throw error
         }
-        defer { freeaddrinfo(found) }
-        let descriptor = socket(
-            address.pointee.ai_family,
-            address.pointee.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw ServerError(.cannotListen, "\(host): \(SystemError.last("socket"))") }
+    }
+
+    private static func make(
+        _ address: InternetAddress, acceptsIPv4InIPv6: Bool, _ configuration: ServerConfiguration
+    ) throws(SystemError) -> Bound {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, type, 0)
+        guard descriptor >= 0 else { throw .last("socket") }
         do throws(SystemError) {
             try setInheritedOptions(descriptor, configuration)
-            try listen(descriptor, at: address.pointee, acceptsIPv4InIPv6: acceptsIPv4InIPv6)
+            try listen(descriptor, at: address, acceptsIPv4InIPv6: acceptsIPv4InIPv6)
             return (descriptor, try boundAddress(descriptor))
         } catch {
             SystemCalls.closeDescriptor(descriptor)
-            throw ServerError(
-                error.number == EADDRINUSE ? .addressInUse : .cannotListen,
-                "\(SocketAddress(host: host, port: port)): \(error)")
+            throw error
         }
     }
 
@@ -172,12 +201,54 @@ enum ListeningSocket {
         try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
     }
 
-    private static func listen(_ descriptor: Int32, at address: addrinfo, acceptsIPv4InIPv6: Bool) throws(SystemError) {
+    private static func listen(
+        _ descriptor: Int32, at address: InternetAddress, acceptsIPv4InIPv6: Bool
+    ) throws(SystemError) {
         try SystemCalls.setOption(descriptor, level: SOL_SOCKET, SO_REUSEADDR, 1)
-        if address.ai_family == AF_INET6 {
+        if address.family == AF_INET6 {
             try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_IPV6), IPV6_V6ONLY, acceptsIPv4InIPv6 ? 0 : 1)
         }
-        guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 else { throw .last("bind") }
+        guard address.withPointer({ bind(descriptor, $0, $1) }) == 0 else { throw .last("bind") }
         guard Glibc.listen(descriptor, Listener.backlog) == 0 else { throw .last("listen") }
+    }
+}
+
+/// An address and a port as the system takes them.
+private struct InternetAddress: Hashable {
+    let family: Int32
+    /// A `sockaddr_in` or `sockaddr_in6`.
+    private var bytes: [UInt8]
+
+    /// The addresses of hosts, in the system's order.
+    static func all(of hosts: [String], _ port: UInt16) throws(ServerError) -> [InternetAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+        var addresses: [InternetAddress] = []
+        for host in hosts {
+            var found: UnsafeMutablePointer<addrinfo>?
+            let result = getaddrinfo(host, String(port), &hints, &found)
+            guard result == 0 else {
+                throw ServerError(.unknownHost, "\(host): \(String(cString: gai_strerror(result)))")
+            }
+            defer { freeaddrinfo(found) }
+            addresses += sequence(first: found, next: { $0?.pointee.ai_next }).compactMap { entry in
+                guard let entry = entry?.pointee else { return nil }
+                let bytes = UnsafeRawBufferPointer(start: entry.ai_addr, count: Int(entry.ai_addrlen))
+                return InternetAddress(family: entry.ai_family, bytes: Array(bytes))
+            }
+        }
+        return addresses
+    }
+
+    /// The same address with another port, which both structures have after their family.
+    func on(_ port: UInt16) -> InternetAddress {
+        var copy = self
+        copy.bytes.replaceSubrange(2..<4, with: [UInt8(port >> 8), UInt8(port & 0xFF)])
+        return copy
+    }
+
+    func withPointer<Value>(_ body: (UnsafePointer<sockaddr>?, socklen_t) -> Value) -> Value {
+        bytes.withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count)) }
     }
 }

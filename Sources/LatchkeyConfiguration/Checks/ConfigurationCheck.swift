@@ -190,17 +190,19 @@ struct ConfigurationCheck {
         }
     }
 
-    /// Whether two lists of addresses have one in common. A wildcard has all addresses of its family.
+    /// Whether two lists of addresses have one in common. A wildcard has all addresses of its family; that of IPv6, if
+    /// it is alone, all addresses.
     private func overlap(_ left: [String], _ right: [String]) -> Bool {
-        func covers(_ wildcard: String, _ address: String) -> Bool {
-            switch wildcard {
-            case "0.0.0.0": !address.contains(":")
-            case "::": address.contains(":")
-            default: false
+        func covers(_ hosts: [String], _ host: String, _ other: String) -> Bool {
+            switch host {
+            case "0.0.0.0": !other.contains(":")
+            case "::": hosts.count == 1 || other.contains(":") || other == "localhost"
+            case "localhost": ["127.0.0.1", "::1"].contains(other)
+            default: host == other
             }
         }
         return left.contains { one in
-            right.contains { other in one == other || covers(one, other) || covers(other, one) }
+            right.contains { other in covers(left, one, other) || covers(right, other, one) }
         }
     }
 }

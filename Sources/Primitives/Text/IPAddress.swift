@@ -36,6 +36,12 @@ public struct IPAddress: Sendable, Hashable {
         }
     }
 
+    /// The text of an IPv6 address without the brackets that it has in URLs; any other text as it is.
+    package static func withoutBrackets(_ text: some StringProtocol) -> String {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.contains(":")
+        return String(isBracketed ? text.dropFirst().dropLast() : text[...])
+    }
+
     /// The address of four or sixteen octets in network order; nil for another number of octets.
     package init?(octets: some Collection<UInt8>) {
         switch octets.count {
@@ -59,6 +65,9 @@ public struct IPAddress: Sendable, Hashable {
     /// 127.0.0.0/8 or ::1.
     public var isLoopback: Bool { isIPv4 ? low & 0xFF00_0000 == 0x7F00_0000 : high == 0 && low == 1 }
 
+    /// `::`, in any spelling.
+    package var isIPv6Wildcard: Bool { high == 0 && low == 0 }
+
     /// The address with all bits after the prefix cleared.
     fileprivate func prefix(_ length: Int) -> IPAddress {
         IPAddress(high: high & Self.mask(length), low: low & Self.mask(length - 64))
@@ -76,10 +85,12 @@ public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
     /// As it was written.
     public let description: String
 
-    /// Nil unless the text is a range. An address with bits beyond the prefix length is refused as a likely typo.
+    /// Nil unless the text is a range; an IPv6 address may be in brackets. An address with bits beyond the prefix is
+    /// refused as a likely typo.
     public init?(_ text: String) {
         let parts = text.split(ascii: "/", omittingEmptySubsequences: false)
-        guard parts.count <= 2, let address = parts.first.flatMap({ IPAddress(String($0)) }) else { return nil }
+        guard parts.count <= 2, let address = parts.first.flatMap({ IPAddress(IPAddress.withoutBrackets($0)) })
+        else { return nil }
         let isShort = address.isIPv4 && !text.utf8.contains(UInt8(ascii: ":"))
         var length = 128
         if parts.count == 2 {

@@ -16,6 +16,11 @@ struct DeadlineTests {
         return timeouts
     }()
 
+    @Test("By default, a connection is kept longer than most proxies keep it, which is 60 seconds")
+    func idleDefault() {
+        #expect(ServerTimeouts().idle == .seconds(75))
+    }
+
     private func makeDriver(limits: ServerLimits = ServerLimits()) -> MachineDriver {
         MachineDriver(limits: limits, timeouts: DeadlineTests.timeouts)
     }

@@ -102,6 +102,32 @@ extension LiveServerTests {
             }
         }
 
+        static let hosts: [(hosts: [String], bound: [String], reached: [String])] = [
+            (["::"], ["::"], ["127.0.0.1", "::1"]), (["0::0"], ["::"], ["127.0.0.1"]),
+            (["localhost"], ["127.0.0.1", "::1"], ["127.0.0.1", "::1"]),
+            (["localhost", "::1", "127.0.0.1"], ["127.0.0.1", "::1"], ["127.0.0.1", "::1"]),
+            (["::", "127.0.0.1"], ["::", "127.0.0.1"], ["::1"]),
+        ]
+
+        @Test(
+            "A server listens on each address of its hosts once, with one port for those of a name", arguments: hosts)
+        func addresses(_ hosts: [String], _ bound: [String], _ reached: [String]) async throws {
+            let server = Server(
+                configuration: .init(hosts: hosts, port: 0), logger: LiveServer.silentLogger,
+                handler: immediate(LiveServer.echo))
+            let addresses = try server.start()
+            let first = try #require(addresses.first)
+            #expect(addresses.map(\.host) == bound)
+            for address in addresses { #expect(server.point(at: address)?.hosts == hosts) }
+            for host in reached {
+                let client = try await RawClient(host: host, port: first.port)
+                try await client.send(request("GET /"))
+                #expect(try await client.readResponse().text == "GET / ")
+            }
+            await server.shutdown(within: .zero)
+            #expect(server.point(at: first) == nil)
+        }
+
         @Test("An unknown host and a port in use are reported")
         func cannotStart() async throws {
             let logger = LiveServer.silentLogger
