@@ -65,7 +65,17 @@ public final class LatchkeyService: Sendable {
         reloaded = Mutex(configuration)
         self.metrics = metrics
         self.logger = logger
-        store = try features.openStore(configuration.database, observer: metrics.store.observer)
+        store = try features.openStore(configuration.database) { database throws(StorageError) in
+            try database.open(observer: metrics.store.observer)
+        }
+        if configuration.database.file != nil, SQLiteLibrary.current.hasWALResetFault {
+            logger.notice(
+                """
+                this SQLite has a fault that can damage a database to which several processes write at once; run one \
+                server on the file, and update SQLite to 3.51.3 or later
+                """,
+                metadata: ["sqlite": "\(SQLiteLibrary.current.version)"])
+        }
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         let context = FeatureContext(
             configuration: configuration, store: store, metrics: metrics.registry, clock: clock, uptime: uptime,
@@ -306,9 +316,12 @@ public final class LatchkeyService: Sendable {
 
 extension FeatureList {
     /// - Throws: ``LatchkeyStartError``.
-    func openStore(_ settings: Configuration.Database, observer: StoreObserver? = nil) throws -> SQLStore {
+    /// - Parameter open: Opens the database.
+    func openStore(
+        _ settings: Configuration.Database, _ open: (any DatabaseLocation) throws(StorageError) -> SQLStore
+    ) throws -> SQLStore {
         do throws(StorageError) {
-            return try database(settings).open(observer: observer)
+            return try open(try database(settings))
         } catch {
             throw LatchkeyStartError(.database, "the database at \(settings.url): \(error.reason)")
         }

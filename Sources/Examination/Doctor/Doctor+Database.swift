@@ -53,7 +53,8 @@ extension Doctor {
             let isFile = configuration.database.url.path != nil
             return [.problem(.database, subject, error.reason, fix: error.code.remedy(isFile: isFile))]
         }
-        return [examination.finding(subject), examination.roomFinding(subject)].compactMap { $0 }
+        let library = configuration.database.url.path == nil ? nil : SQLiteLibrary.current.finding
+        return [examination.finding(subject), library, examination.roomFinding(subject)].compactMap { $0 }
             + examineVault(examination.tokenKeys, of: "tokens") + examineVault(examination.claimKeys, of: "claims")
             + examineSigningKeys(examination.signingKeys)
     }
@@ -130,6 +131,17 @@ extension StorageError.Code {
                 + "backup"
         case .conflict, .overloaded, .closed: "try again"
         }
+    }
+}
+
+extension SQLiteLibrary {
+    /// Nil for a version without the fault.
+    var finding: DoctorReport.Finding? {
+        guard hasWALResetFault else { return nil }
+        return .warning(
+            .database, "SQLite \(version)",
+            "has a fault that can damage a database to which several processes write at once",
+            fix: "run one server on the file, and update SQLite to 3.51.3 or later")
     }
 }
 

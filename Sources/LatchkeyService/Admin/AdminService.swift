@@ -16,7 +16,9 @@ package struct AdminService: Sendable {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
             throw AdministratorError("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
-        store = try features.openStore(configuration.database)
+        store = try features.openStore(configuration.database) { database throws(StorageError) in
+            try database.openForCommand()
+        }
         self.clock = clock
     }
 

@@ -10,6 +10,9 @@ package protocol DatabaseLocation: Sendable {
     /// - Parameter observer: Receives every call as it ends.
     func open(observer: StoreObserver?) throws(StorageError) -> SQLStore
 
+    /// As ``open(observer:)``, for a command beside running servers.
+    func openForCommand() throws(StorageError) -> SQLStore
+
     /// Reads the database, which servers may be using.
     /// - Parameter body: Gets the missing migrations.
     /// - Returns: Nil without a database.
@@ -29,6 +32,10 @@ package protocol DatabaseLocation: Sendable {
 
     /// The free bytes on its disk, after a check that it can be kept there; nil for PostgreSQL.
     func freeBytes() throws(StorageError) -> UInt64?
+}
+
+extension DatabaseLocation {
+    package func openForCommand() throws(StorageError) -> SQLStore { try open(observer: nil) }
 }
 
 /// It is unknown whether a transaction was stored, because its commit was not confirmed.

@@ -5,6 +5,12 @@ extension SQLiteConfiguration: DatabaseLocation {
         try SQLStore(configuration: self, observer: observer)
     }
 
+    package func openForCommand() throws(StorageError) -> SQLStore {
+        var configuration = self
+        configuration.isForCommand = true
+        return try configuration.open(observer: nil)
+    }
+
     package func read<Value>(
         _ body: ([Migration], SQLSession) throws -> Value
     ) throws(StorageError) -> Value? {

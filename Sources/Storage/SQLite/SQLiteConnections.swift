@@ -7,6 +7,9 @@ package struct SQLiteConnections {
     let writer: SQLiteConnection
     let readers: [SQLiteConnection]
     let walRecovery: WALRecovery
+    /// Whether a running server moves the write-ahead log into the database, and this process does not: before SQLite
+    /// 3.51.3, two processes that do it can damage the database (``SQLiteLibrary``).
+    let leavesLogToServer: Bool
 
     /// Once, before the first database is opened.
     private static let forgoMemoryStatistics: Void = csqlite_forgo_memory_statistics()
@@ -15,11 +18,13 @@ package struct SQLiteConnections {
     init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let hasContent = try file.prepare()
+        leavesLogToServer = configuration.isForCommand && file.isLockedByOthers
         Self.forgoMemoryStatistics
         do {
             // Through a read-only connection, so that a refused database is not changed.
             if hasContent { _ = try Self.read(file.path, configuration) { try Schema.missing($0) } }
-            (writer, walRecovery) = try Self.openWriter(file.path, configuration)
+            (writer, walRecovery) = try Self.openWriter(
+                file.path, configuration, leavesLog: leavesLogToServer)
             readers = try (0..<2).map { _ in try Self.connect(file.path, configuration, isReadOnly: true) }
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
@@ -50,10 +55,11 @@ package struct SQLiteConnections {
     }
 
     private static func openWriter(
-        _ path: String, _ configuration: SQLiteConfiguration
+        _ path: String, _ configuration: SQLiteConfiguration, leavesLog: Bool
     ) throws -> (SQLiteConnection, WALRecovery) {
         let writer = try connectWriter(path, configuration)
-        let settlement = try WALRecovery(writer)
+        if leavesLog { try writer.execute("PRAGMA wal_autocheckpoint = 0") }
+        let settlement = leavesLog ? WALRecovery() : try WALRecovery(writer)
         // A migration would write.
         let isBehind =
             try !Schema.missing(writer).isEmpty || !Schema.missing(configuration.featureTables, in: writer).isEmpty

@@ -24,7 +24,7 @@ struct SQLiteEngine: StoreEngine {
         writes.addWorker("sqlite-writer") { [connections, checkpointer] batch in
             let writer = connections.writer
             GroupCommit.run(batch, on: writer, unless: connections.walRecovery.writeBlocker(writer))
-            checkpointer.checkpointIfDue(writer)
+            if !connections.leavesLogToServer { checkpointer.checkpointIfDue(writer) }
         }
         for reader in connections.readers {
             reads.addWorker("sqlite-reader") { batch in batch.complete { try $0.run(on: reader.session) } }
@@ -65,6 +65,8 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
     package var maximumWait: Duration
     package var featureTables: [FeatureTable] = []
+    /// Whether a command opens it, which leaves the write-ahead log to a server that has the database open.
+    package var isForCommand = false
 
     package init(
         path: String, synchronous: Synchronous = .full, busyTimeout: Duration = .seconds(5),

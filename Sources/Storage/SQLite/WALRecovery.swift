@@ -47,6 +47,9 @@ final class WALRecovery: @unchecked Sendable {
         }
     }
 
+    /// Of a log that a running server appends to.
+    init() { (state, problemAtStart) = (.done, nil) }
+
     /// Why nothing may be written; nil if writes may go on. Call it before each transaction, not within one.
     func writeBlocker(_ db: SQLiteConnection) -> StorageError? {
         switch state {
