@@ -48,7 +48,7 @@ package struct BackchannelSettings: FeatureSettings {
     /// elsewhere.
     var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
 
-    package var contradictions: [(key: String, reason: String, remedy: String)] {
+    package func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
         guard pendingPerCaller > pendingPerCarrier / 2 else { return [] }
         return [
             (

@@ -4,7 +4,7 @@ package import Storage
 
 /// Databases on a PostgreSQL server, in place of an SQLite file (docs/database.md).
 package struct PostgreSQLFeature: Feature {
-    package init?(_ settings: NoSettings, in context: FeatureContext) { nil }
+    package init?(_ settings: PostgreSQLSettings, in context: FeatureContext) { nil }
 
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? {
         guard case .postgres(let url) = settings.url else { return nil }

@@ -165,7 +165,7 @@ final class PostgresConnection: PostgresSession, @unchecked Sendable {
 }
 
 /// Gives a call two arrays of NUL-terminated texts that end with a null pointer.
-private func withCStrings<Value>(
+func withCStrings<Value>(
     _ pairs: [(String, String)],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Value
 ) -> Value {

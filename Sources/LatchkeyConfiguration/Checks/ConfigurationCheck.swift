@@ -74,7 +74,7 @@ struct ConfigurationCheck {
                 "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not list",
                 "add its host there")
         }
-        for (key, reason, remedy) in configuration.features.values.flatMap(\.contradictions) {
+        for (key, reason, remedy) in configuration.settings.groups.flatMap({ $0.contradictions(in: configuration) }) {
             refuse(key, reason, remedy)
         }
         refuseSharedPorts()

@@ -14,11 +14,12 @@ public protocol FeatureSettings: Sendable {
     /// The keys, such as `greeting.name`.
     static var settings: [Setting<Self>] { get }
 
-    /// Values that are valid each by itself and contradict each other: the key that is to blame, what is wrong with it,
-    /// and what to do.
-    var contradictions: [(key: String, reason: String, remedy: String)] { get }
+    /// Values that are valid each by itself and contradict each other, or cannot be used by this build: the key that is
+    /// to blame, what is wrong with it, and what to do.
+    /// - Parameter configuration: All settings, these among them.
+    func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)]
 
-    /// Values that may be intended, and remove a defence or have no effect: as ``contradictions``.
+    /// Values that may be intended, and remove a defence or have no effect: as ``contradictions(in:)``.
     /// - Parameter configuration: All settings, these among them.
     func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)]
 }
@@ -28,10 +29,16 @@ extension FeatureSettings {
     public static var settings: [Setting<Self>] { [] }
 
     /// None.
-    public var contradictions: [(key: String, reason: String, remedy: String)] { [] }
+    public func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        []
+    }
 
     /// None.
     public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] { [] }
+
+    static func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        configuration[Self.self].contradictions(in: configuration)
+    }
 
     static func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
         configuration[Self.self].warnings(in: configuration)

@@ -557,11 +557,51 @@ struct ConfigurationProblemTests {
             ("http: {port: 8443, host: '::1'}\nmetrics: {port: 8443, host: '::'}", "metrics.port: is the port of"),
             ("http: {port: 8443, host: '::1'}\nmetrics: {port: 8443, host: 0.0.0.0}", nil),
             ("http: {port: 8443, host: 127.0.0.2}\nmetrics: {port: 8443}", nil),
+            ("http: {port: 8443, host: '::'}\nmetrics: {port: 8443}", "metrics.port: is the port of http.port"),
+            ("http: {port: 8443, host: ['::', 10.0.0.7]}\nmetrics: {port: 8443}", nil),
+            ("http: {port: 8443, host: localhost}\nmetrics: {port: 8443, host: '::1'}", "metrics.port: is the port"),
+            ("http: {port: 8443, host: localhost}\nmetrics: {port: 8443, host: '::'}", "metrics.port: is the port"),
+            ("http: {port: 8443, host: localhost}\nmetrics: {port: 8443, host: 127.0.0.2}", nil),
             ("http: {port: 0}\nmetrics: {port: 0}", nil),
         ])
     func ports(_ text: String, _ problem: String?) {
         let found = problems(text).filter { !$0.contains("public_url") }
         #expect(found.count == (problem == nil ? 0 : 1) && found.first?.contains(problem ?? "") ?? true, "\(found)")
+    }
+
+    @Test(
+        "What libpq refuses of the database's URL is a problem, which shows no password",
+        arguments: [
+            ("postgres://me:HIDDEN@db/latchkey?pgbouncer=true", "invalid URI query parameter pgbouncer"),
+            ("postgres://me:HIDDEN@db/latchkey?connection_limit=5&x=HIDDEN", "query parameter connection_limit"),
+            ("postgres://me:HIDDEN%zz@db/latchkey", "libpq says: invalid percent-encoded token; use"),
+            ("postgres://me:HIDDEN@[::1/latchkey", "libpq says: "),
+            ("postgres://me:HIDDEN@db/latchkey?sslmode=verifyfull", "invalid sslmode value"),
+            ("postgres://me:HIDDEN@db/latchkey?target_session_attrs=primry", "invalid target_session_attrs value"),
+            ("postgres://me:HIDDEN@db:http/latchkey", "port"),
+            ("postgres://me:HIDDEN@db/latchkey?sslrootcert=/nonexistent", "the file of sslrootcert cannot be read"),
+        ])
+    func libpq(_ url: String, _ problem: String) {
+        let found = problems("database: {url: '\(url)'}")
+        #expect(found.count == 1 && found.first?.hasPrefix("database.url: ") == true, "\(found)")
+        #expect(found.first?.contains(problem) == true && found.first?.contains("HIDDEN") == false, "\(found)")
+    }
+
+    @Test(
+        "What libpq takes of the database's URL is none",
+        arguments: [
+            "postgres://me:x@db:5433/latchkey?sslmode=require&options=-csearch_path%3Dfew", "postgres://db1,db2:5433/a",
+            "postgres://me@%2Frun%2Fpostgresql/latchkey", "postgresql:///latchkey?host=/run/postgresql",
+            "postgres://[::1]:5433/latchkey", "postgres:///latchkey?hostaddr=127.0.0.1&connect_timeout=3",
+        ])
+    func libpqAccepts(_ url: String) {
+        #expect(problems("database: {url: '\(url)'}") == [])
+    }
+
+    @Test("The system's certificates are refused where libpq does not know them")
+    func systemCertificates() {
+        let found = problems("database: {url: 'postgres://db/latchkey?sslmode=verify-full&sslrootcert=system'}")
+        #expect(found.first?.contains("needs libpq 16") ?? true && found.count <= 1, "\(found)")
     }
 
     @Test("The problems of the file are in the order of its lines, and the warnings stand beside them")
