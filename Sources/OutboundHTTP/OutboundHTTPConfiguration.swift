@@ -13,8 +13,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// Which addresses may be connected to: public ones by default. Not used with a ``proxy``, which resolves names
     /// itself and must have such a policy.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Whether to send plain http, too, but only to loopback addresses: for development and tests. The
-    /// ``addressPolicy`` must also allow them.
+    /// Whether to send plain http, too, to the hosts that the policy of each URL allows: loopback addresses, for
+    /// development and tests, and what an administrator names. The ``addressPolicy`` must also allow them.
     public var allowLoopbackHTTP = false
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?

@@ -6,6 +6,8 @@ public import Primitives
 public struct TelemetrySettings: FeatureSettings, Hashable {
     /// The base URL of the receiver; nil exports nothing.
     public var endpoint: EndpointURL?
+    /// Whether ``endpoint`` may be plain http to another machine.
+    public var allowsPlainHTTP = false
     /// Header fields of the requests to the receiver.
     public var headers: [TelemetryHeader] = []
     /// `service.name`
@@ -23,8 +25,11 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
         Setting(
             "telemetry.otlp_endpoint", .optional(.receiverURL), \TelemetrySettings.endpoint,
             "The base URL of an OpenTelemetry receiver, such as a collector, which gets traces at /v1/traces and "
-                + "metrics at /v1/metrics, as JSON; without it nothing is exported. Plain http is for loopback "
-                + "addresses only."),
+                + "metrics at /v1/metrics, as JSON; without it nothing is exported."),
+        Setting(
+            "telemetry.allow_plain_http", .flag(), \.allowsPlainHTTP,
+            "Allows a receiver on another machine at plain http, such as a collector of the same cluster. Others on "
+                + "its network can read the exports and the header fields."),
         Setting(
             "telemetry.otlp_headers", .list(of: .telemetryHeader, "a list of header fields"), \.headers,
             isSecret: true,
@@ -40,6 +45,32 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
             "telemetry.metrics_interval", .duration(1...3600), \.metricsInterval,
             "The time from one export of the metrics to the next."),
     ]
+
+    /// Whether the exports leave this machine unencrypted.
+    private var isExposed: Bool { endpoint.map { $0.scheme == .http && !$0.isLoopback } ?? false }
+
+    /// Plain http that was not asked for.
+    public func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        guard isExposed, !allowsPlainHTTP else { return [] }
+        return [
+            (
+                "telemetry.otlp_endpoint", "is plain http to another machine",
+                "\(ValueType<EndpointURL>.receiverRemedy); or set telemetry.allow_plain_http in a private network"
+            )
+        ]
+    }
+
+    /// Plain http that was asked for.
+    public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        guard isExposed else { return [] }
+        return [
+            (
+                "telemetry.otlp_endpoint",
+                "is plain http to another machine: others on its network can read the exports and otlp_headers",
+                "use https, unless the network is yours alone"
+            )
+        ]
+    }
 }
 
 /// A header field of the requests to the telemetry receiver, such as its API key.
@@ -73,15 +104,18 @@ public struct TelemetryHeader: Sendable, Hashable {
 }
 
 extension ValueType where Value == EndpointURL {
-    /// The base URL of a telemetry receiver: https, or http to loopback, where a collector usually listens.
+    fileprivate static var receiverRemedy: String {
+        "give one such as http://127.0.0.1:4318 or https://otlp.example.com"
+    }
+
+    /// The base URL of a telemetry receiver. Whether plain http may leave this machine is another setting.
     static var receiverURL: ValueType<EndpointURL> {
         .scalar("an https URL, or an http URL on a loopback address", show: { $0.text }) {
             (text, _) throws(InvalidValueError) in
-            let remedy = "give one such as http://127.0.0.1:4318 or https://otlp.example.com"
-            guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
-                throw InvalidValueError("is not the URL of a receiver on https, or on http on this machine", remedy)
+            guard let url = EndpointURL(text, policy: .allowHTTP) else {
+                throw InvalidValueError("is not the URL of a receiver on https or http", receiverRemedy)
             }
-            guard !text.utf8.contains(UInt8(ascii: "?")) else { throw InvalidValueError("has a query", remedy) }
+            guard !text.utf8.contains(UInt8(ascii: "?")) else { throw InvalidValueError("has a query", receiverRemedy) }
             return url
         }
     }

@@ -65,7 +65,7 @@ extension Settings {
             "http.timeouts.body", .duration(1...3600), \.http.timeouts.body, "For receiving the body of a request."),
         Setting(
             "http.timeouts.idle", .duration(1...3600), \.http.timeouts.idle,
-            "Between two requests on a connection."),
+            "Between two requests on a connection. Longer than a proxy in front keeps its connections."),
         Setting(
             "http.timeouts.write", .duration(1...3600), \.http.timeouts.write,
             "For a client to receive a response."),

@@ -12,6 +12,8 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         case httpsOnly
         /// Also plain http, but only to 127.0.0.0/8, ::1 and localhost: for development and tests.
         case allowLoopbackHTTP
+        /// Also plain http to any host: for one that the administrator names.
+        case allowHTTP
     }
 
     /// The longest text accepted, in bytes.
@@ -46,7 +48,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         guard let (host, port) = Self.parseAuthority(Substring(authority), defaultPort: scheme == .https ? 443 : 80)
         else { return nil }
         if scheme == .http {
-            guard policy == .allowLoopbackHTTP, HostName.isLoopback(host) else { return nil }
+            guard policy == .allowHTTP || policy == .allowLoopbackHTTP && HostName.isLoopback(host) else { return nil }
         }
         self.init(text: text, scheme: scheme, host: host, port: port)
     }

@@ -56,6 +56,17 @@ struct TelemetryConfigurationTests {
         #expect(found.allSatisfy { $0.contains("give one such as http://127.0.0.1:4318") })
     }
 
+    @Test("Plain http to another machine is a setting of its own, with a warning")
+    func plainHTTP() throws {
+        for (url, isExposed) in [("http://collector:4318", true), ("http://localhost:4318", false)] {
+            let loaded = try load("telemetry: {otlp_endpoint: '\(url)', allow_plain_http: true}")
+            #expect(loaded.configuration[TelemetrySettings.self].endpoint?.text == url)
+            #expect(loaded.warnings.contains { $0.key == "telemetry.otlp_endpoint" } == isExposed)
+        }
+        let refused = problems("telemetry: {otlp_endpoint: 'http://collector:4318'}")
+        #expect(refused.first?.contains("or set telemetry.allow_plain_http") == true)
+    }
+
     @Test(
         "A header is name=value, and none of those that the request has itself",
         arguments: [
