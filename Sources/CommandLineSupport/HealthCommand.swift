@@ -1,6 +1,7 @@
 import ArgumentParser
-import FoundationEssentials
+import LatchkeyConfiguration
 import LatchkeyService
+import Primitives
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,20 +10,27 @@ struct HealthCommand: AsyncParsableCommand {
         discussion: """
             For the health checks of containers.
 
-            Exit status: 0 if the server answers 200 within 3 seconds, 1 if not, 64 for wrong options.
+            Exit status: 0 if the server answers 200 within 3 seconds, 1 if not, 64 for wrong options, 78 if the \
+            configuration does not tell where the server listens.
             """)
 
     @Argument(
         help: """
-            The URL to request: https, or plain HTTP on a loopback address. Without it, /healthz on 127.0.0.1, on the \
-            port of LATCHKEY_HTTP_PORT or 8080.
+            The URL to request: https, or plain HTTP on a loopback address. Without it, /healthz at the http.host and \
+            http.port of the configuration.
             """)
     var url: String?
 
+    @OptionGroup var options: ConfigurationOptions
+
     func run() async throws {
-        let url = url ?? HealthCheck.url(in: ProcessInfo.processInfo.environment)
-        let status = try await reportingFailure { try await HealthCheck.status(of: url) }
-        guard status == 200 else { throw failed("\(url) answered \(status)") }
+        let http = url == nil ? try options.load(for: .health).configuration.http : nil
+        let (asked, status) = try await reportingFailure {
+            let asked = try url ?? HealthCheck.url(of: http ?? Configuration().http)
+            let policy: EndpointURL.Policy = http == nil ? .allowLoopbackHTTP : .allowHTTP
+            return (asked, try await HealthCheck.status(of: asked, policy: policy))
+        }
+        guard status == 200 else { throw failed("\(asked) answered \(status)") }
         print("healthy")
     }
 }

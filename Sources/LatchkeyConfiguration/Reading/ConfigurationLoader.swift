@@ -13,6 +13,9 @@ public struct ConfigurationLoader: Sendable {
         case demo
         /// Requires nothing but the database, which has a default.
         case operation
+        /// To find a running server, which began with a valid configuration: only problems of the file and of `http`
+        /// count.
+        case health
     }
 
     /// The file that is read if no other is named; it may be missing.
@@ -82,7 +85,10 @@ public struct ConfigurationLoader: Sendable {
             check.refuseUnusableTLS()
             check.warnOfUnsafeSettings(document)
         }
-        guard check.context.problems.isEmpty else {
+        let isRefused = check.context.problems.problems.contains {
+            purpose != .health || $0.key.isEmpty || $0.key.hasPrefix("http")
+        }
+        guard !isRefused else {
             throw ConfigurationErrors(
                 check.context.problems, warnings: check.context.warnings,
                 missingFile: document?.isMissing == true ? Self.defaultFile : nil)

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// A value of the file or the environment, before it is interpreted.
 struct ConfigurationNode: Sendable {
     enum Value: Sendable {
@@ -11,8 +13,8 @@ struct ConfigurationNode: Sendable {
 
     var value: Value
     var origin: ConfigurationOrigin
-    /// Whether the value was read from a separate file, because the key ends in `_file`.
-    var isFromSecretFile = false
+    /// The path of the separate file that the value was read from, because the key ends in `_file`; nil for others.
+    var secretFile: String?
 
     /// The text; nil for another kind of value.
     var text: String? {
@@ -44,12 +46,25 @@ struct ConfigurationNode: Sendable {
     /// text, such as `id:secret`, or a secret key of a client, API key, provider or operator.
     func holdsSecret(isSecret: Bool = true) -> Bool {
         switch value {
-        case .text: isSecret && !isFromSecretFile
+        case .text: isSecret && secretFile == nil
         case .empty: false
         case .list(let items): items.contains { $0.holdsSecret(isSecret: isSecret) }
         case .mapping(let entries):
             entries.contains { $0.node.holdsSecret(isSecret: Self.secretNames.contains($0.name)) }
         }
+    }
+
+    /// What is wrong with white space at an end of a text, where nobody sees it; nil if there is none. In the
+    /// configuration file it is in quotes, and texts of several lines and JSON may have it.
+    var unseenFault: String? {
+        guard case .text(let text) = value else { return nil }
+        let inner = Substring(text).utf8.trimmed(of: " \t\r\n".utf8.contains)
+        guard inner.count < text.utf8.count, inner.first != UInt8(ascii: "{"), !inner.contains(UInt8(ascii: "\n"))
+        else { return nil }
+        let end = "begins or ends with a space, a tab or a line break"
+        if let secretFile { return "the file \(Printable.line(secretFile)) \(end)" }
+        guard case .environment = origin else { return nil }
+        return end
     }
 
     private static let secretNames = Set(SettingGroup.all.flatMap(\.secrets))

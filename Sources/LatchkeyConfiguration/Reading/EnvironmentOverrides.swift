@@ -6,9 +6,17 @@ struct EnvironmentOverrides {
     private(set) var broken: Set<String> = []
 
     /// Reads the variables that begin with `LATCHKEY_`. Reports a setting that is given by several of them, and warns
-    /// of former names and of variables that are not settings.
+    /// of former names, of variables that are not settings, and of those that Kubernetes made.
     init(_ environment: [String: String], _ settings: Settings, _ context: inout ReadingContext) {
-        let ours = environment.filter { $0.key.hasPrefix(ConfigurationReference.environmentPrefix) }
+        var ours = environment.filter { $0.key.hasPrefix(ConfigurationReference.environmentPrefix) }
+        let links = ours.filter { Self.isServiceLink($0.key, $0.value) }.keys.sorted()
+        for link in links { ours[link] = nil }
+        if let first = links.first {
+            context.warnings.add(
+                first, .environment(first),
+                "is ignored, with all others that Kubernetes made for a service",
+                "set enableServiceLinks: false for the pod")
+        }
         var known: Set<String> = []
         var formerNames: Set<String> = []
         for setting in settings.all {
@@ -32,6 +40,15 @@ struct EnvironmentOverrides {
         for name in ours.keys.sorted() where !known.contains(name) && !formerNames.contains(name) {
             Self.warn(of: name, known, &context)
         }
+    }
+
+    /// Whether a variable is one of those that Kubernetes and Docker make for a service whose name begins with
+    /// `latchkey`: `LATCHKEY_HTTP_PORT=tcp://10.0.0.1:8080`, `LATCHKEY_SERVICE_HOST`, `LATCHKEY_PORT_8080_TCP_ADDR`.
+    private static func isServiceLink(_ name: String, _ value: String) -> Bool {
+        let protocols = ["tcp", "udp", "sctp"]
+        return name.hasSuffix("_PORT") && protocols.contains { value.hasPrefix($0 + "://") }
+            || ["_SERVICE_HOST", "_SERVICE_PORT"].contains(where: name.contains)
+            || name.contains("_PORT_") && protocols.contains { name.contains("_\($0.uppercased())") }
     }
 
     private struct Variable {

@@ -46,8 +46,26 @@ public struct FileReader: Sendable {
     /// would release the locks that this process holds on it (a database).
     public func isReadableByAll(_ path: String) -> Bool { checkPermissions(path) }
 
-    /// The contents of a file of at most `limit` bytes.
-    public func contents(of path: String, limit: Int) throws(ReadError) -> Contents { try readFile(path, limit) }
+    /// The contents of a file of at most `limit` bytes, without the byte order mark that editors of Windows put before
+    /// UTF-8.
+    public func contents(of path: String, limit: Int) throws(ReadError) -> Contents {
+        var contents = try readFile(path, limit)
+        if contents.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { contents.bytes.removeFirst(3) }
+        return contents
+    }
+
+    /// The text of a file's bytes.
+    /// - Throws: Why they are none, and what to do.
+    static func text(of bytes: some Collection<UInt8>) throws(InvalidValueError) -> String {
+        let beginning = Array(bytes.prefix(2))
+        try require(
+            beginning != [0xFF, 0xFE] && beginning != [0xFE, 0xFF] && !beginning.contains(0), else: "is in UTF-16",
+            "save it in UTF-8")
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw InvalidValueError("is not UTF-8", "save it in UTF-8")
+        }
+        return text
+    }
 
     /// Regular files of the file system. Blocks; for the start of a program.
     public static let system = FileReader { (path, limit) throws(ReadError) in

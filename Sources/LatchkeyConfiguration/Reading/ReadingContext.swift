@@ -66,8 +66,12 @@ struct ReadingContext: Sendable {
         var bytes = contents.bytes[...]
         if bytes.last == UInt8(ascii: "\n") { bytes = bytes.dropLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes = bytes.dropLast() }
-        guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {
-            refuse(node.origin, "the file \(Printable.line(path)) is empty or not text", "write the secret into it")
+        let text: String
+        do throws(InvalidValueError) {
+            text = try FileReader.text(of: bytes)
+            try require(!text.isEmpty, else: "is empty", "write the secret into it")
+        } catch {
+            refuse(node.origin, "the file \(Printable.line(path)) \(error.reason)", error.remedy ?? remedy)
             return nil
         }
         if contents.isReadableByAll {
@@ -75,7 +79,7 @@ struct ReadingContext: Sendable {
                 node.origin, "every user of this machine can read the file \(Printable.line(path))",
                 "remove the permission (chmod o-r)")
         }
-        return ConfigurationNode(value: .text(text), origin: node.origin, isFromSecretFile: true)
+        return ConfigurationNode(value: .text(text), origin: node.origin, secretFile: path)
     }
 
     private static let maximumSecretBytes = 64 * 1024

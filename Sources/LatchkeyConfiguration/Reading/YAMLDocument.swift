@@ -34,8 +34,11 @@ struct YAMLDocument: ~Copyable {
     static func read(_ bytes: [UInt8], path: String, _ settings: Settings = .core) throws(YAMLError)
         -> [ConfigurationEntry]
     {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw YAMLError(nil, "is not UTF-8", "save it in UTF-8")
+        let text: String
+        do throws(InvalidValueError) {
+            text = try FileReader.text(of: bytes)
+        } catch {
+            throw YAMLError(nil, error.reason, error.remedy ?? "")
         }
         return try mapping(value(of: text, settings) { .file(path: path, line: $0) })
     }

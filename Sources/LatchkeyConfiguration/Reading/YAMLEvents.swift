@@ -99,6 +99,14 @@ struct YAMLEvents: ~Copyable {
         case YAML_SCANNER_ERROR, YAML_PARSER_ERROR:
             let context = parser.pointee.context.map { String(cString: $0) }
             if context?.contains("an alias") == true { return Self.alias(line) }
+            let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let stop = lines.dropFirst(line - 1).first
+            if stop?.prefix(while: { $0 == 0x20 || $0 == 0x09 }).contains(0x09) == true {
+                return YAMLError(line, "begins with a tab, which YAML does not allow", "indent it with spaces")
+            }
+            if stop.map({ String(decoding: $0, as: UTF8.self) })?.contains("::") == true {
+                return YAMLError(line, "has an IPv6 address that is not in quotes", "put it in quotes")
+            }
             let texts = [context, parser.pointee.problem.map { String(cString: $0) }].compactMap(\.self)
             return YAMLError(
                 line, "is not YAML or JSON (\(texts.joined(separator: ", ")))", "correct this line or one above it")

@@ -43,6 +43,10 @@ public struct ValueType<Value: Sendable>: Sendable {
                 context.refuse(node.origin, "is \(node.kind)", "give \(description)")
                 return nil
             }
+            if let fault = node.unseenFault {
+                context.refuse(node.origin, fault, "remove it")
+                return nil
+            }
             do throws(InvalidValueError) {
                 return try parse(text, context.policy)
             } catch {
@@ -137,6 +141,6 @@ enum ListText {
     }
 
     private static func isSeparator(_ byte: UInt8, in node: ConfigurationNode) -> Bool {
-        byte == UInt8(ascii: ",") || (node.isFromSecretFile && byte == UInt8(ascii: "\n"))
+        byte == UInt8(ascii: ",") || (node.secretFile != nil && byte == UInt8(ascii: "\n"))
     }
 }

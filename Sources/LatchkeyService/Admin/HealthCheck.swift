@@ -1,19 +1,30 @@
+import HTTPServer
+package import LatchkeyConfiguration
 import OutboundHTTP
-import Primitives
+package import Primitives
 
 /// Requests the health of a running server.
 package enum HealthCheck {
-    /// The health of a server on this machine that has these environment variables: a container needs no shell for it.
-    package static func url(in environment: [String: String]) -> String {
-        let port = environment["LATCHKEY_HTTP_PORT"] ?? ""
-        return "http://127.0.0.1:\(port.isEmpty ? "8080" : port)/healthz"
+    /// The health of the server of a configuration, at the loopback address if it listens on all.
+    /// - Throws: ``AdministratorError`` if the system chose its port.
+    package static func url(of http: Configuration.HTTP) throws -> String {
+        guard http.port != 0 else {
+            throw AdministratorError("http.port is 0, so that the port of the server is not known; give the URL")
+        }
+        let host = http.hosts.first ?? "127.0.0.1"
+        // Alone, the wildcard of IPv6 accepts IPv4, too, which every system has.
+        let isWildcard = IPAddress(host)?.isIPv6Wildcard == true
+        let asked =
+            host == "0.0.0.0" || isWildcard && http.hosts.count == 1 ? "127.0.0.1" : isWildcard ? "::1" : host
+        return "http://\(SocketAddress(host: asked, port: http.port))/healthz"
     }
 
     /// The status of the response of a URL.
-    /// - Throws: ``AdministratorError`` for a URL that is neither https nor on a loopback address, or without a
-    ///   response within 3 seconds.
-    package static func status(of text: String) async throws -> Int {
-        guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
+    /// - Parameter policy: Whether plain http may lead to other addresses than loopback: to one of the server's own.
+    /// - Throws: ``AdministratorError`` for a URL that the policy does not allow, or without a response within 3
+    ///   seconds.
+    package static func status(of text: String, policy: EndpointURL.Policy = .allowLoopbackHTTP) async throws -> Int {
+        guard let url = EndpointURL(text, policy: policy) else {
             throw AdministratorError("\(text) is not an https URL, nor an http one on a loopback address")
         }
         var configuration = OutboundHTTPConfiguration()

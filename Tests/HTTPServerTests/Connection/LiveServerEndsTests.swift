@@ -102,15 +102,16 @@ extension LiveServerTests {
             }
         }
 
+        static let hosts: [(hosts: [String], bound: [String], reached: [String])] = [
+            (["::"], ["::"], ["127.0.0.1", "::1"]), (["0::0"], ["::"], ["127.0.0.1"]),
+            (["localhost"], ["127.0.0.1", "::1"], ["127.0.0.1", "::1"]),
+            (["localhost", "::1", "127.0.0.1"], ["127.0.0.1", "::1"], ["127.0.0.1", "::1"]),
+            (["::", "127.0.0.1"], ["::", "127.0.0.1"], ["::1"]),
+        ]
+
         @Test(
-            "A server listens on each address of its hosts once, with one port for those of a name",
-            arguments: [
-                (["::"], ["::"], ["127.0.0.1", "::1"]), (["0::0"], ["::"], ["127.0.0.1"]),
-                (["localhost"], ["127.0.0.1", "::1"], ["127.0.0.1", "::1"]),
-                (["localhost", "::1", "127.0.0.1"], ["127.0.0.1", "::1"], ["127.0.0.1", "::1"]),
-                (["::", "127.0.0.1"], ["::", "127.0.0.1"], ["::1"]),
-            ])
-        func hosts(_ hosts: [String], _ bound: [String], _ reached: [String]) async throws {
+            "A server listens on each address of its hosts once, with one port for those of a name", arguments: hosts)
+        func addresses(_ hosts: [String], _ bound: [String], _ reached: [String]) async throws {
             let server = Server(
                 configuration: .init(hosts: hosts, port: 0), logger: LiveServer.silentLogger,
                 handler: immediate(LiveServer.echo))

@@ -102,13 +102,15 @@ struct TokenServiceTests {
     /// A key that is another text when it is form-encoded, and also when it is decoded.
     private static let signs = "k+y/%41:z="
 
+    private static func base64(_ text: String) -> String { Base64.encode(Array(text.utf8)) }
+
     @Test(
         "may send its API key as the password of HTTP Basic",
         arguments: [
-            "Basic \(Base64.encode("service:\(TestApp.apiKey)"))", "basic  \(Base64.encode(":\(TestApp.apiKey)"))",
-            "BASIC \(Base64.encode("service:\(signs)"))", "Basic \(Base64.encode("a:k%2By%2F%2541%3Az%3D"))",
-            "Basic \(Base64.encode("service:STORED%2Dkey"))",
-            "Basic \(Base64.encode("\u{E4}:\(TestApp.apiKey)").filter { $0 != "=" })",
+            "Basic \(base64("service:\(TestApp.apiKey)"))", "basic  \(base64(":\(TestApp.apiKey)"))",
+            "BASIC \(base64("service:\(signs)"))", "Basic \(base64("a:k%2By%2F%2541%3Az%3D"))",
+            "Basic \(base64("service:STORED%2Dkey"))",
+            "Basic \(base64("\u{E4}:\(TestApp.apiKey)").filter { $0 != "=" })",
         ])
     func basic(_ authorization: String) async throws {
         let app = try TestApp(keys: [Self.signs: APIGrant()])
@@ -134,10 +136,10 @@ struct TokenServiceTests {
     @Test(
         "gets a challenge for HTTP Basic without a valid key",
         arguments: [
-            nil, "Basic", "Basic ", "Basic \(Base64.encode(TestApp.apiKey))", "Basic *",
-            "Basic \(Base64.encode("\(TestApp.apiKey):"))", "Basic \(Base64.encode("a:b:\(TestApp.apiKey)"))",
-            "Basic \(Base64.encode("service:\(TestApp.apiKey)"))=x", "Bearer \(TestApp.apiKey)",
-            "Basic \(Base64.encode("service:unknown%"))", "Basic \(Base64.encode("service: \(TestApp.apiKey)"))",
+            nil, "Basic", "Basic ", "Basic \(base64(TestApp.apiKey))", "Basic *",
+            "Basic \(base64("\(TestApp.apiKey):"))", "Basic \(base64("a:b:\(TestApp.apiKey)"))",
+            "Basic \(base64("service:\(TestApp.apiKey)"))=x", "Bearer \(TestApp.apiKey)",
+            "Basic \(base64("service:unknown%"))", "Basic \(base64("service: \(TestApp.apiKey)"))",
         ] as [String?])
     func challenge(_ authorization: String?) async throws {
         let app = try TestApp()

@@ -167,16 +167,104 @@ struct ConfigurationLoaderTests {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil).with("LATCHKEY_API_KEYS", nil)
             .with("LATCHKEY_OUTBOUND_PROXY_FILE", "proxy")
         let contents = [
-            "one": " spaces stay \r\n", "keys": "first-key-of-the-app\nsecond-key-of-the-app\n",
+            "one": "inner space stays\r\n", "keys": "first-key-of-the-app\nsecond-key-of-the-app\n",
             "proxy": "http://user:password@proxy.example.com:3128",
         ]
         let configuration = try load(text, environment: environment, files: contents).configuration
-        #expect(configuration.zenkey.clients.map(\.authentication) == [.clientSecretBasic(Secret(" spaces stay "))])
+        #expect(configuration.zenkey.clients.map(\.authentication) == [.clientSecretBasic(Secret("inner space stays"))])
         #expect(
             configuration.apiKeys == [
                 .plain(Secret("first-key-of-the-app")), .plain(Secret("second-key-of-the-app")),
             ])
         #expect(configuration.outbound.proxy?.exposed == "http://user:password@proxy.example.com:3128")
+    }
+
+    @Test(
+        "White space at an end of a secret, which nobody sees, is refused with the name of its file or variable",
+        arguments: ["s3cret ", " s3cret", "s3cret\t\n", "s3cret\n\n", "s3cret \r\n", "\ns3cret", " "])
+    func unseenSpace(_ contents: String) {
+        let text = "zenkey: {clients: [{id: ccid-1, secret_file: one}]}"
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let end = "begins or ends with a space, a tab or a line break; remove it"
+        #expect(
+            problems(text, environment: environment, files: ["one": contents])
+                == ["zenkey.clients[0].secret: the file one \(end) [test.yaml line 1]"])
+        let url = contents.replacing("s3cret", with: "sqlite:///a.db") + " "
+        #expect(
+            problems(environment: needed.with("LATCHKEY_DATABASE_URL", url))
+                == ["database.url: \(end) [LATCHKEY_DATABASE_URL]"])
+    }
+
+    @Test("A secret of several lines may end with empty ones")
+    func emptyLines() throws {
+        let text = "zenkey: {clients: [{id: ccid-1, private_key_file: key}]}"
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let pem = "-----BEGIN NOTHING-----\nAA==\n-----END NOTHING-----\n\n"
+        for contents in [pem, "{\"kty\":\"RSA\"} \n\n"] {
+            let found = problems(text, environment: environment, files: ["key": contents])
+            #expect(found.count == 1 && found.first?.contains("begins or ends") == false, "\(found)")
+        }
+    }
+
+    @Test("A byte order mark and the line ends of Windows are no part of a file's text")
+    func windowsFiles() throws {
+        let text = "\u{FEFF}http:\r\n  port: 7000\r\nzenkey: {clients: [{id: ccid-1, secret_file: one}]}\r\n"
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let loaded = try load(text, environment: environment, files: ["one": "\u{FEFF}s3cret\r\n"])
+        #expect(loaded.configuration.http.port == 7000)
+        #expect(loaded.configuration.zenkey.clients.map(\.authentication) == [.clientSecretBasic(Secret("s3cret"))])
+    }
+
+    @Test(
+        "A file in UTF-16 is refused with what to do",
+        arguments: [[0xFF, 0xFE, 0x61, 0], [0xFE, 0xFF, 0, 0x61], [0x61, 0, 0x3A, 0], [0, 0x61, 0, 0x3A]] as [[UInt8]])
+    func utf16(_ bytes: [UInt8]) throws {
+        for secret in [false, true] {
+            let reader = FileReader { (path, _) in
+                let text = Array("zenkey: {clients: [{id: ccid-1, secret_file: one}]}".utf8)
+                return FileReader.Contents(bytes: path == "one" || !secret ? bytes : text)
+            }
+            let error = try #require(throws: ConfigurationErrors.self) {
+                try ConfigurationLoader(settings, files: reader).load(
+                    file: "test.yaml", environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil))
+            }
+            #expect(error.problems.map(\.reason) == [secret ? "the file one is in UTF-16" : "is in UTF-16"])
+            #expect(error.problems.map(\.remedy) == ["save it in UTF-8"])
+        }
+    }
+
+    @Test("The variables that Kubernetes makes for services are ignored, with one warning")
+    func serviceLinks() throws {
+        let links = [
+            "LATCHKEY_HTTP_PORT": "tcp://10.0.0.1:8080", "LATCHKEY_HTTP_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+            "LATCHKEY_HTTP_PORT_8080_TCP_PROTO": "tcp", "LATCHKEY_HTTP_PORT_8080_TCP_PORT": "8080",
+            "LATCHKEY_HTTP_PORT_8080_TCP_ADDR": "10.0.0.1", "LATCHKEY_HTTP_SERVICE_HOST": "10.0.0.1",
+            "LATCHKEY_HTTP_SERVICE_PORT": "8080", "LATCHKEY_HTTP_SERVICE_PORT_WEB": "8080",
+            "LATCHKEY_METRICS_PORT": "udp://[fd00::1]:9000", "LATCHKEY_PORT": "tcp://10.0.0.2:80",
+            "LATCHKEY_SERVICE_HOST": "10.0.0.2", "LATCHKEY_TLS_PORT": "sctp://10.0.0.3:443",
+        ]
+        let loaded = try load("http: {port: 7000}", environment: needed.merging(links) { $1 })
+        #expect(loaded.configuration.http.port == 7000 && loaded.configuration.metrics.port == nil)
+        let warnings = loaded.warnings.filter { links[$0.key] != nil }.map(\.description)
+        #expect(
+            warnings == [
+                "LATCHKEY_HTTP_PORT: is ignored, with all others that Kubernetes made for a service; set "
+                    + "enableServiceLinks: false for the pod [LATCHKEY_HTTP_PORT]"
+            ])
+        // No setting has such a name.
+        for key in ConfigurationReference.keys(of: settings) {
+            let name = key.environmentName ?? ""
+            #expect(!["_SERVICE_HOST", "_SERVICE_PORT", "_TCP", "_UDP", "_SCTP"].contains(where: name.contains))
+        }
+    }
+
+    @Test("The health check needs a configuration of the address alone")
+    func health() throws {
+        let broken = "http: {port: 7000}\nlog: {level: loud}\nnonsense: 1\napi_keys_file: none"
+        #expect(try load(broken, environment: [:], purpose: .health).configuration.http.port == 7000)
+        for text in ["http: {prot: 1}", "http: {port: x}", "http: {host: '?'}", "http: 1", "http: [", "- http"] {
+            #expect(!problems(text, environment: [:], purpose: .health).isEmpty, "\(text)")
+        }
     }
 
     @Test("A variable overrides a secret in the file")
@@ -203,7 +291,9 @@ struct ConfigurationLoaderTests {
             ("http: {limits: {max_body_bytes: 50000}}", "http.limits.max_body_bytes", "50000"),
             ("http: {limits: {max_body_bytes: 48KiB}}", "http.limits.max_body_bytes", "48KiB"),
             ("http: {host: [127.0.0.1, '::1']}", "http.host", "127.0.0.1,::1"),
-            ("http: {host: '[::1]'}", "http.host", "::1"),
+            ("http: {host: '[::1]'}", "http.host", "::1"), ("http: {host: ['[::]']}", "http.host", "::"),
+            ("http: {trusted_proxies: ['[::1]', '[fd00::]/8']}", "http.trusted_proxies", "[::1],[fd00::]/8"),
+            ("public_url: 'http://[::1]:8080'", "public_url", "http://[::1]:8080"),
             ("rate_limits: {enabled: off}", "rate_limits.enabled", "off"),
             ("rate_limits: {enabled: false}", "rate_limits.enabled", "off"),
             ("registration: required", "registration", "required"),

@@ -16,6 +16,10 @@ struct YAMLHazardTests {
             ("log: {level: !!binary aW5mbw==}", "has a tag (!!…), which is not supported", 1),
             ("log: !custom {level: info}", "has a tag (!!…), which is not supported", 1),
             ("? [a, b]\n: c", "has a key that is not a name", 1),
+            ("http:\n\tport: 80", "begins with a tab, which YAML does not allow", 2),
+            ("http:\r\n  port: 80\r\n \tloops: 1", "begins with a tab, which YAML does not allow", 3),
+            ("http:\n  host: ::", "has an IPv6 address that is not in quotes", 2),
+            ("http: {host: [127.0.0.1, ::1]}", "has an IPv6 address that is not in quotes", 1),
             ("- http", "has no keys at its top", 1),
             ("just text", "has no keys at its top", 1),
             (

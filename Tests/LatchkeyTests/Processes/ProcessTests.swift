@@ -1,8 +1,10 @@
 import CarrierSimulator
 import Crypto
 import Foundation
+import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import Storage
 import TestSupport
 import Testing
 
@@ -249,6 +251,24 @@ import Testing
         }
     }
 
+    @Test("A command beside a running server leaves the write-ahead log to it")
+    func logOfServer() async throws {
+        try await withSimulator { simulator, directory in
+            let environment = environment(simulator, database: directory.path + "/latchkey.db")
+            let process = try LatchkeyProcess(["serve"], environment: environment)
+            let app = App(port: try await process.port(after: "listening"))
+            for _ in 0..<10 { #expect(try await app.signIn(try fields(simulator)).status == 200) }
+            let size = { FileAttributes(directory.path + "/latchkey.db-wal")?.size ?? 0 }
+            let before = size()
+            let command = try LatchkeyProcess(["api-key", "create", "web"], environment: environment)
+            #expect(await command.ending().status == 0)
+            #expect(size() > before)
+            #expect(try await app.signIn(try fields(simulator)).status == 200)
+            process.send(SIGTERM)
+            #expect(await process.ending().status == 0)
+        }
+    }
+
     @Test("The log never contains a code, verifier, token, secret, key or subject")
     func secrecy() async throws {
         try await withSimulator { simulator, directory in
@@ -323,10 +343,17 @@ import Testing
     }
 
     @Test(
-        "health requests the port of LATCHKEY_HTTP_PORT, or 8080",
-        arguments: [([:], "8080"), (["LATCHKEY_HTTP_PORT": ""], "8080"), (["LATCHKEY_HTTP_PORT": "9000"], "9000")])
-    func healthURL(environment: [String: String], port: String) {
-        #expect(HealthCheck.url(in: environment) == "http://127.0.0.1:\(port)/healthz")
+        "health requests the address of the configuration, and of a wildcard the loopback address",
+        arguments: [
+            (["127.0.0.1"], "127.0.0.1"), (["0.0.0.0"], "127.0.0.1"), (["::"], "127.0.0.1"),
+            (["::", "10.0.0.7"], "[::1]"), (["localhost"], "localhost"), (["::1"], "[::1]"), (["10.0.0.7"], "10.0.0.7"),
+        ])
+    func healthURL(hosts: [String], host: String) throws {
+        var http = Configuration().http
+        (http.hosts, http.port) = (hosts, 9000)
+        #expect(try HealthCheck.url(of: http) == "http://\(host):9000/healthz")
+        http.port = 0
+        #expect(throws: AdministratorError.self) { try HealthCheck.url(of: http) }
     }
 
     @Test("check-config accepts a configuration that serve accepts, and health reports whether the server runs")
@@ -339,6 +366,12 @@ import Testing
             #expect(await (try LatchkeyProcess(["health", "http://127.0.0.1:\(port)/healthz"])).ending().status == 0)
             let variables = ["LATCHKEY_HTTP_PORT": String(port)]
             #expect(await (try LatchkeyProcess(["health"], environment: variables)).ending().status == 0)
+            // What the server has read may be broken now.
+            let file = directory.file("health.yaml")
+            for (text, status) in [("http: {port: \(port)}\nlog: {level: loud}", Int32(0)), ("http: {prot: 1}", 78)] {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+                #expect(await (try LatchkeyProcess(["health", "--config", file])).ending().status == status)
+            }
             process.send(SIGTERM)
             #expect(await process.ending().status == 0)
             #expect(await (try LatchkeyProcess(["health", "http://127.0.0.1:\(port)/healthz"])).ending().status == 1)

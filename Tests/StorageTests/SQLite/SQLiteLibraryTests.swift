@@ -11,8 +11,8 @@ struct SQLiteLibraryTests {
             (3_051_000, "3.51.0", true), (3_051_002, "3.51.2", true), (3_051_003, "3.51.3", false),
             (3_053_004, "3.53.4", false), (4_000_000, "4.0.0", false),
         ])
-    func versions(_ number: CInt, _ version: String, _ hasFault: Bool) {
-        let library = SQLiteLibrary(number: number)
+    func versions(_ number: Int, _ version: String, _ hasFault: Bool) {
+        let library = SQLiteLibrary(number: CInt(number))
         #expect(library.version == version)
         #expect(library.hasWALResetFault == hasFault)
     }
