@@ -3,6 +3,7 @@ package import HTTPTypes
 package import OpenIDConnect
 package import Primitives
 package import SignIn
+package import StorageModel
 
 /// Routes, and their documentation.
 public protocol APIRoutes: Sendable {
@@ -38,6 +39,10 @@ package protocol APIFeature: APIRoutes {
 
     /// Sends browsers to providers, and takes them back.
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
+
+    /// A user is about to erase the account. What the account has elsewhere ends with it.
+    /// - Returns: Is called when the account is erased; nil for nothing.
+    func erasing(_ user: UserID, of api: LatchkeyAPI) async throws(SignInError) -> (@Sendable () async -> Void)?
 
     /// What redirects are for, besides sign-ins.
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand?
