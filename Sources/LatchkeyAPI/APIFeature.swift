@@ -59,6 +59,12 @@ package protocol BrowserRedirects: Sendable {
     /// The path of the page that has the ways to sign in.
     var signInPage: String { get }
 
+    /// How long a browser may be away, in seconds.
+    var lifetime: Int64 { get }
+
+    /// Where a sign-in that this request cannot finish starts again, below the path of this server.
+    func wayBack(from request: Request) -> (path: String, words: String)
+
     /// A browser begins a sign-in. The parameters of its request are those of `GET /auth/{provider}/start`.
     /// - Parameters:
     ///   - sessionIDIsSession: See ``RedirectStart/sessionIDIsSession``.
