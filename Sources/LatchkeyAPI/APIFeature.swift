@@ -3,6 +3,7 @@ package import HTTPTypes
 package import OpenIDConnect
 package import Primitives
 package import SignIn
+package import StorageModel
 
 /// Routes, and their documentation.
 public protocol APIRoutes: Sendable {
@@ -39,6 +40,10 @@ package protocol APIFeature: APIRoutes {
     /// Sends browsers to providers, and takes them back.
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
 
+    /// A user is about to erase the account. What the account has elsewhere ends with it.
+    /// - Returns: Is called when the account is erased; nil for nothing.
+    func erasing(_ user: UserID, of api: LatchkeyAPI) async throws(SignInError) -> (@Sendable () async -> Void)?
+
     /// What redirects are for, besides sign-ins.
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand?
 
@@ -53,6 +58,12 @@ package protocol APIFeature: APIRoutes {
 package protocol BrowserRedirects: Sendable {
     /// The path of the page that has the ways to sign in.
     var signInPage: String { get }
+
+    /// How long a browser may be away, in seconds.
+    var lifetime: Int64 { get }
+
+    /// Where a sign-in that this request cannot finish starts again, below the path of this server.
+    func wayBack(from request: Request) -> (path: String, words: String)
 
     /// A browser begins a sign-in. The parameters of its request are those of `GET /auth/{provider}/start`.
     /// - Parameters:

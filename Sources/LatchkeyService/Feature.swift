@@ -138,6 +138,9 @@ extension Feature {
     package func describe(in json: inout JSONObjectWriter) {}
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
     package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
+    package func erasing(
+        _ user: UserID, of api: LatchkeyAPI
+    ) async throws(SignInError) -> (@Sendable () async -> Void)? { nil }
     package var registration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }

@@ -253,7 +253,7 @@ extension VerifyPhoneNumber {
             start.caller = question.choice.caller
             // First, so that a browser that is sent away finds it when it comes back.
             let subject = inquiry.verification(
-                id.exposed, of: holder, until: environment.clock.now().advanced(bySeconds: RedirectStart.lifetime))
+                id.exposed, of: holder, until: environment.clock.now().advanced(bySeconds: redirects.lifetime))
             guard try await mappingStoreErrors(await store.beginPhoneVerification(subject)) else {
                 throw .sessionUnknown
             }

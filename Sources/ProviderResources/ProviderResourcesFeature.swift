@@ -31,6 +31,44 @@ package struct ProviderResourcesFeature: Feature {
             })
     }
 
+    package func erasing(
+        _ user: UserID, of api: LatchkeyAPI
+    ) async throws(SignInError) -> (@Sendable () async -> Void)? {
+        let environment = api.useCases.environment
+        guard environment.providers.all.contains(where: { $0.server?.rules.storesTokens == true }) else { return nil }
+        let records = try await mappingStoreErrors(await store.providerTokens(of: user))
+        guard !records.isEmpty else { return nil }
+        let vault = api.useCases.vault
+        return { for record in records { await Self.revoke(record, vault, in: environment) } }
+    }
+
+    /// Ends an erased user's consent at a provider, as far as the provider has an endpoint for that (RFC 7009). Apple
+    /// demands it. A failure is logged: the account is erased all the same.
+    private static func revoke(_ record: ProviderTokenRecord, _ vault: TokenVault, in environment: Environment) async {
+        let (binding, correlationID) = (record.binding, CorrelationID.random(from: environment.random))
+        guard let server = environment.providers[binding.provider]?.server,
+            let client = server.clients.values.first(where: { $0.id.text == binding.clientID }),
+            let tokens = try? vault.open(record)
+        else { return }
+        var outcome: Logger.Metadata = [
+            "provider": "\(binding.provider)", "outcome": "revoked", "correlation_id": "\(correlationID)",
+        ]
+        do throws(OIDCError) {
+            let metadata = try await server.relyingParty.provider(
+                for: nil, clientID: client.id, correlationID: correlationID)
+            guard
+                try await server.relyingParty.revoke(
+                    (tokens.accessToken, tokens.refreshToken), client: client.credentials, provider: metadata,
+                    correlationID: correlationID)
+            else { return }
+            environment.logger.info("provider tokens", metadata: outcome)
+        } catch {
+            outcome["outcome"] = "not_revoked"
+            outcome["cause"] = "\(error.reason)"
+            environment.logger.warning("provider tokens", metadata: outcome)
+        }
+    }
+
     package static let operations: [APIOperation] = [
         APIOperation(
             .get, "/auth/{provider}/resources/{name}", "showResource", .account, .session,

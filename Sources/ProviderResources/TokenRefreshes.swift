@@ -88,6 +88,13 @@ extension SQLStore {
         }
     }
 
+    /// All tokens of a user.
+    func providerTokens(of user: UserID) async throws(StorageError) -> [ProviderTokenRecord] {
+        try await reads.submit { db in
+            try db.all("\(ProviderTokensTable.select) WHERE user_id = ?", user, read: ProviderTokenRecord.init)
+        }
+    }
+
     /// Writes a lease and its request into a row, in place of those that it has, and increments its version. False if
     /// the row changed since that version, or is gone.
     /// - Parameters:

@@ -22,6 +22,10 @@ struct AuthorizationResponse: Sendable {
     var clientID: ClientID?
     /// The JWT that has the parameters, not verified yet; they are nil then.
     var signed: Secret?
+    /// The name that the provider's form has beside the code.
+    var user: UserInfo?
+    /// What is malformed; nil if nothing is.
+    var problems: String?
 }
 
 /// Signed authorization responses (JWT Secured Authorization Response Mode, JARM).
@@ -69,8 +73,8 @@ extension RedirectSignIn {
 }
 
 extension AuthorizationResponse {
-    /// The parameters that a provider may send.
-    static let names = plainNames + [signedName]
+    /// The parameters that a provider may send. Others are ignored (RFC 6749 section 4.1.2).
+    static let names = plainNames + [signedName, "user"]
     private static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
     /// The parameter that has all others, as a signed JWT.
     private static let signedName = "response"
@@ -78,8 +82,11 @@ extension AuthorizationResponse {
     static let sentAgain = "sent_again"
 
     /// Reads the authorization response in a browser's query or form.
-    /// - Throws: 400 that names every malformed parameter, or the JWT if there are other parameters of a response
-    ///   beside it.
+    ///
+    /// What is malformed besides is kept as ``problems``, so that the frontend of the sign-in is told.
+    /// - Parameter query: Only parameters of ``names``.
+    /// - Throws: 400 if the sign-in cannot be found by it: a parameter is repeated, `state` or the JWT is malformed, or
+    ///   there are other parameters of a response beside the JWT.
     init(_ query: Query, provider: String) throws(APIError) {
         var reader = FieldReader(query)
         self.init(provider: provider)
@@ -88,14 +95,17 @@ extension AuthorizationResponse {
                 reader.refuse(Self.signedName, "is beside other parameters of an authorization response")
             }
             signed = reader.visibleText(Self.signedName, limit: 24 * 1024, required: true).map { Secret($0) }
-        } else {
-            state = reader.visibleText("state", limit: 256).map { Secret($0) }
-            code = reader.visibleText("code", limit: 16 * 1024, allowingSpaces: true).map { Secret($0) }
-            network = reader.has("mccmnc") ? reader.network() : nil
-            loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
-            error = reader.text("error", limit: 256)
-            issuer = reader.text("iss", limit: 2048)
+            try reader.check()
+            return
         }
+        state = reader.visibleText("state", limit: 256).map { Secret($0) }
         try reader.check()
+        code = reader.visibleText("code", limit: 16 * 1024, allowingSpaces: true).map { Secret($0) }
+        network = reader.has("mccmnc") ? reader.network(required: false) : nil
+        loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
+        // Too long a text is no error code that is known, as others are.
+        error = reader.has("error") ? query["error"].map { String($0.prefix(256)) } : nil
+        issuer = reader.text("iss", limit: 2048)
+        if !reader.problems.isEmpty { problems = reader.problems.joined(separator: "; ") }
     }
 }

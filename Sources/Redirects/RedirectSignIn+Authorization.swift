@@ -12,7 +12,7 @@ extension RedirectSignIn {
         let state = try await keep(pending)
         let url = discoveryUI.choosingCarrier(
             clientID: pending.clientID, redirectURI: pending.start.callbackURL, state: state)
-        return .goOn(to: url.text, withinSeconds: RedirectStart.lifetime, browser: browser)
+        return .goOn(to: url.text, withinSeconds: lifetime, browser: browser)
     }
 
     /// Sends the browser to the carrier that serves a network, or to another provider.
@@ -43,7 +43,7 @@ extension RedirectSignIn {
                 signedWith: client.rules.signingKey, provider: provider, correlationID: pending.correlationID)
             return .goOn(
                 to: destination.url.text,
-                withinSeconds: min(destination.expiresIn ?? RedirectStart.lifetime, RedirectStart.lifetime),
+                withinSeconds: min(destination.expiresIn ?? lifetime, lifetime),
                 browser: browser)
         } catch {
             await forget(request.state)
@@ -59,7 +59,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> RedirectStep {
         let (_, request) = try await authorizationRequest(
             pending, target, at: nil, confirmsNonce: true, loginHintToken: nil)
-        return .goOn(to: request.url(at: url).text, withinSeconds: RedirectStart.lifetime, browser: browser)
+        return .goOn(to: request.url(at: url).text, withinSeconds: lifetime, browser: browser)
     }
 
     /// The request for the provider, and the sign-in as it is kept until the response comes.
@@ -104,7 +104,7 @@ extension RedirectSignIn {
         guard let evicted = pendingStarts.admit(handle, of: pending.subnet, bytes: bytes) else { throw .tooManyStarts }
         do {
             try await oneTimeStore.keep(
-                content, for: .pendingRedirect, under: state, seconds: RedirectStart.lifetime, insteadOf: evicted)
+                content, for: .pendingRedirect, under: state, seconds: lifetime, insteadOf: evicted)
         } catch {
             pendingStarts.end(handle)
             throw error
@@ -126,6 +126,7 @@ extension SignInTarget {
     func accept(
         _ response: AuthorizationResponse, for pending: PendingRedirect
     ) async throws(SignInError) -> (code: Secret?, network: MCCMNC?) {
+        if let problems = response.problems, response.error == nil { throw .malformedResponse(problems) }
         if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
         if let error = response.error {
             try await checkIssuerOfError(response, pending)

@@ -22,9 +22,13 @@ extension RedirectSignIn {
         var known: (pending: PendingRedirect, response: AuthorizationResponse)?
         return try await environment.failures.recording { () async throws(SignInError) in
             let response = try await opened(received, &failedCheck)
-            var pending = try await takePending(for: response)
+            let (found, state) = try await lookUp(response)
+            var pending = found
             known = (pending, response)
             try check(browser, startedIt: pending)
+            // Not before: another browser, or a program that looks at the address, uses nothing up.
+            guard try await oneTimeStore.take(.pendingRedirect, under: state) != nil else { throw .redirectUnknown }
+            pendingStarts.end(TokenHash(sha256Of: state.exposed))
             pending.subnet = subnet
             return await proceed(pending, with: response, browser, session, device)
         } failed: { _ in
@@ -55,7 +59,7 @@ extension RedirectSignIn {
                 redirectURI: start.callbackURL, codeVerifier: rules.pkce == .off ? nil : codeVerifier,
                 dpopKey: pending.dpopKey, nonce: rules.nonce == .off ? nil : nonce, demand: start.demand,
                 correlationID: pending.correlationID, isRedirectFlow: true, device: device,
-                registrationChallenge: start.codeChallenge)
+                unconfirmed: response.user, registrationChallenge: start.codeChallenge)
             try await keepForThisSignIn(code, of: pending)
         } catch {
             await environment.failures.note(failedOperation(of: pending, response), error)
@@ -155,16 +159,15 @@ extension RedirectSignIn {
 
     // What ties an authorization response to the request it is for.
 
-    /// The sign-in that a response belongs to. Its `state` is spent by this.
-    private func takePending(
-        for response: AuthorizationResponse
-    ) async throws(SignInError) -> PendingRedirect {
-        guard let state = response.state, let bytes = try await oneTimeStore.take(.pendingRedirect, under: state),
+    /// The sign-in that a response belongs to, and its `state`.
+    private func lookUp(
+        _ response: AuthorizationResponse
+    ) async throws(SignInError) -> (PendingRedirect, state: Secret) {
+        guard let state = response.state, let bytes = try await oneTimeStore.read(.pendingRedirect, under: state),
             let pending = PendingRedirect(bytes),
             pending.start.provider.provider.hasSameBytes(as: response.provider)
         else { throw .redirectUnknown }
-        pendingStarts.end(TokenHash(sha256Of: state.exposed))
-        return pending
+        return (pending, state)
     }
 
     /// Another user's response in this browser would sign its user in as the other one.
@@ -185,7 +188,7 @@ extension RedirectSignIn {
         let isFirst: Bool
         do throws(SignInError) {
             isFirst = try await oneTimeStore.add(
-                oneTimeStore.record(hash, for: .answeredCode, seconds: RedirectStart.lifetime), insteadOf: evicted)
+                oneTimeStore.record(hash, for: .answeredCode, seconds: lifetime), insteadOf: evicted)
         } catch {
             feature.answeredCodes.end(hash)
             throw error

@@ -7,7 +7,7 @@ import StorageModel
 /// Signs a user in whose browser is sent to the provider and back: for web frontends, secondary devices, and apps that
 /// use a browser session.
 ///
-/// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ten minutes.
+/// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ``lifetime``.
 struct RedirectSignIn: Sendable {
     let api: LatchkeyAPI
     let feature: RedirectsFeature
@@ -16,6 +16,7 @@ struct RedirectSignIn: Sendable {
     var environment: Environment { useCases.environment }
     var oneTimeStore: EncryptedOneTimeStore { useCases.oneTimeStore }
     var pendingStarts: OneTimeRecordQuota { feature.pendingStarts }
+    var lifetime: Int64 { feature.lifetime }
     /// Nil if no feature has one.
     var errand: SessionErrand? { api.sessionErrand }
 

@@ -10,6 +10,8 @@ package import SignIn
 package struct RedirectsSettings: FeatureSettings {
     /// How many sign-ins may be under way that this process has started; rows of 600 bytes.
     package var maximumPending = 50_000
+    /// How long a browser may be away, in seconds.
+    package var lifetime: Int64 = 3600
 
     package init() {}
 
@@ -17,7 +19,11 @@ package struct RedirectsSettings: FeatureSettings {
         Setting(
             "redirects.max_pending", .integer(100...10_000_000), \RedirectsSettings.maximumPending,
             "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
-                + "the subnet with the most, which must be started again.")
+                + "the subnet with the most, which must be started again."),
+        Setting(
+            "redirects.lifetime", .seconds(60...86_400), \RedirectsSettings.lifetime,
+            "How long a browser may be at a provider, where a user may have to register or to look for a second factor."
+        ),
     ]
 }
 
@@ -32,15 +38,19 @@ package struct RedirectsFeature: Feature {
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
+    let ends: RedirectEnds
+    let lifetime: Int64
 
     package init(_ settings: RedirectsSettings, in context: FeatureContext) {
         hasConsole = context.configuration.hasConsole
         func quota() -> OneTimeRecordQuota {
             OneTimeRecordQuota(
-                maximum: settings.maximumPending, lifetime: .seconds(RedirectStart.lifetime), uptime: context.uptime)
+                maximum: settings.maximumPending, lifetime: .seconds(settings.lifetime), uptime: context.uptime)
         }
         pendingStarts = quota()
         answeredCodes = quota()
+        ends = RedirectEnds(lifetime: settings.lifetime)
+        lifetime = settings.lifetime
     }
 
     package static let startPaths = [startPath, initiationPath]

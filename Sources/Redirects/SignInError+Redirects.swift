@@ -16,7 +16,7 @@ extension SignInError {
     ).telling(.misconfigured)
 
     static let redirectUnknown = invalidRequest(
-        "state is unknown, was used, or is older than ten minutes. Start a new sign-in."
+        "state is unknown, was used, or has expired. Start a new sign-in."
     ).telling(.over)
 
     static let otherBrowser = SignInError(
@@ -57,6 +57,11 @@ extension SignInError {
         "The response of carrier discovery names no mccmnc. Start a new sign-in.", providerCode: "access_denied")
 
     static let carrierNotNamed = carrierError("The authorization response has no mccmnc. Start a new sign-in.")
+
+    /// - Parameter problems: What is wrong, without any text of it.
+    static func malformedResponse(_ problems: String) -> SignInError {
+        carrierError("The authorization response is malformed: \(problems). Start a new sign-in.")
+    }
 
     static let codeMissing = carrierError("The authorization response has no code. Start a new sign-in.")
 

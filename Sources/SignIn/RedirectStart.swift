@@ -4,9 +4,6 @@ package import Primitives
 
 /// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
-    /// How long a browser may be away, in seconds.
-    package static let lifetime: Int64 = 600
-
     package var provider: ProviderReference
     /// The app; nil if the provider has one client only.
     package var clientID: ClientID?

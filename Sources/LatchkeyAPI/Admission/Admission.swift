@@ -121,7 +121,8 @@ extension LatchkeyAPI {
                 let error = self.render(error)
                 guard !request.prefersJSON else { throw error }
                 return BrowserPages.failure(
-                    error, requestID: request.id, below: self.baseURL.path, signInPage: self.redirects?.signInPage)
+                    error, requestID: request.id, below: self.baseURL.path, back: self.redirects?.wayBack(from: request)
+                )
             }
         }
     }

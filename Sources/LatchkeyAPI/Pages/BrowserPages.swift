@@ -22,20 +22,18 @@ package enum BrowserPages {
     }
 
     /// Shows an error if there is no frontend to redirect to.
-    /// - Parameter signInPage: The path of the page to start again at, if there is one.
+    /// - Parameter back: Where to start again, if that is known.
     static func failure(
-        _ error: APIError, requestID: String, below path: String, signInPage: String?
+        _ error: APIError, requestID: String, below path: String, back: (path: String, words: String)?
     ) -> Response {
-        let back = signInPage.map { page in
-            "<p><a href=\"\(HTML.escaped(path + page))\">Back to the sign-in page</a></p>\n"
-        }
+        let link = back.map { "<p><a href=\"\(HTML.escaped(path + $0.path))\">\($0.words)</a></p>\n" }
         let reference = HTML.escaped(error.correlationID?.text ?? requestID)
         var response = page(
             error.status, below: path, title: "This sign-in cannot continue",
             """
             <p>\(HTML.escaped(error.userMessage))</p>
             <p><small>\(HTML.escaped(error.code)): \(HTML.escaped(error.description))</small></p>
-            \(back ?? "")<p><small>Reference: <code>\(reference)</code></small></p>
+            \(link ?? "")<p><small>Reference: <code>\(reference)</code></small></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response

@@ -19,7 +19,12 @@ extension LatchkeyAPI {
     }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        var endings: [@Sendable () async -> Void] = []
+        for feature in features {
+            if let ending = try await feature.erasing(caller.holder.user.id, of: self) { endings.append(ending) }
+        }
         try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)
+        for ending in endings { await ending() }
         return withoutSession(.emptyObject, request)
     }
 }

@@ -43,6 +43,8 @@ public final class ProviderMetadata: Sendable {
     public let namesIssuerInResponses: Bool
     /// Where browsers are sent to end their session with the provider (RP-Initiated Logout section 2.1).
     public let endSessionEndpoint: EndpointURL?
+    /// Where tokens are revoked (RFC 7009); nil if the provider has no such endpoint.
+    package let revocationEndpoint: EndpointURL?
     /// Where requests with a client certificate go (RFC 8705 section 5).
     public let mutualTLSAliases: EndpointAliases
 
@@ -54,6 +56,7 @@ public final class ProviderMetadata: Sendable {
         self.userEndpoint = userEndpoint
         (userInfoEndpoint, jwksURI, serverInitiatedAuthorizationEndpoint) = (nil, nil, nil)
         (pushedAuthorizationRequestEndpoint, endSessionEndpoint, backchannelAuthentication) = (nil, nil, nil)
+        revocationEndpoint = nil
         (demands, signingAlgorithms, mutualTLSAliases, namesIssuerInResponses) = (.none, [], .none, false)
         (clientAuthenticationMethods, assertionAlgorithms, requestObjectAlgorithms, grantTypes) = (nil, nil, nil, nil)
     }
@@ -86,6 +89,7 @@ public final class ProviderMetadata: Sendable {
         namesIssuerInResponses = reader.flag("authorization_response_iss_parameter_supported")
         // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
         endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) : nil
+        revocationEndpoint = try? reader.optionalEndpoint("revocation_endpoint")
         mutualTLSAliases = EndpointAliases(reader)
         userEndpoint = nil
         if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
@@ -136,6 +140,7 @@ extension ProviderMetadata: Hashable {
                 && left.grantTypes == right.grantTypes
                 && left.namesIssuerInResponses == right.namesIssuerInResponses
                 && left.endSessionEndpoint == right.endSessionEndpoint
+                && left.revocationEndpoint == right.revocationEndpoint
                 && left.mutualTLSAliases == right.mutualTLSAliases
     }
 

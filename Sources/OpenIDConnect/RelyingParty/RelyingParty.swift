@@ -136,6 +136,33 @@ public final class RelyingParty: Sendable {
             .clientCredentials(scopes: scopes), client, boundTo: nil, provider, correlationID, idToken: .ignored)
     }
 
+    /// Revokes a user's tokens (RFC 7009): the refresh token, with which a provider ends the access tokens, or else the
+    /// access token.
+    /// - Returns: False, and nothing is sent, if the provider has no endpoint for that.
+    package func revoke(
+        _ tokens: (access: Secret, refresh: Secret?), client: ClientCredentials, provider: ProviderMetadata,
+        correlationID: CorrelationID
+    ) async throws(OIDCError) -> Bool {
+        guard let endpoint = provider.revocationEndpoint else { return false }
+        let clientTLS = clientTLS(of: client, at: provider)
+        let items = [
+            (name: "token", value: (tokens.refresh ?? tokens.access).exposed),
+            (name: "token_type_hint", value: tokens.refresh == nil ? "access_token" : "refresh_token"),
+        ]
+        return try await send("The revocation", provingPossessionOf: nil, at: provider, codeMayBeSpent: false) {
+            () throws(OIDCError) in
+            try request(
+                items, authenticating: client, to: endpoint, presenting: clientTLS, .token, of: provider, correlationID)
+        } read: { (response) throws(OIDCError) in
+            guard response.status == 200 else {
+                throw OIDCError(
+                    .unusableResponse, codeMayBeSpent: false,
+                    reason: "The revocation got a response of status \(response.status).")
+            }
+            return true
+        }
+    }
+
     /// Validates an ID token (OpenID Connect Core section 3.1.3.7) with the provider's keys, which are fetched if they
     /// are not cached.
     ///

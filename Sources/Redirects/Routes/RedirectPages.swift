@@ -141,7 +141,7 @@ extension RedirectSignIn {
     func showSignInPage(_ request: Request) async throws -> Response {
         let address = api.baseURL.url.map { $0 + SignInPage.path }
         var page = SignInPage(path: api.baseURL.path, hasConsole: feature.hasConsole)
-        page.outcome = SignInPage.Outcome(try request.query)
+        page.outcome = SignInPage.Outcome(request.repairedQuery)
         if let token = api.cookies.session(of: request) {
             page.user = try await api.useCases.sessions.authenticate(token)?.user
         }
@@ -152,14 +152,9 @@ extension RedirectSignIn {
                 .filter { client in address.map(client.mayReceiveBrowsers) ?? false }
                 .sorted { $0.id.text < $1.id.text }
             return clients.map { client in
-                let items = [
-                    (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),
-                    (name: "redirect_uri", value: SignInPage.path),
-                ]
-                let query = String(decoding: PercentEncoding.form(items), as: UTF8.self)
-                return (
+                (
                     name: clients.count == 1 ? provider.title : "\(provider.title) (\(client.id.text))",
-                    location: "\(api.baseURL.path)/auth/\(provider.name)/start?\(query)"
+                    location: api.baseURL.path + Self.start(at: provider.name, for: client, to: SignInPage.path)
                 )
             }
         }

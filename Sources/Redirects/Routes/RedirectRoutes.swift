@@ -74,9 +74,36 @@ extension RedirectSignIn: BrowserRedirects {
     private func begin(_ start: RedirectStart, _ request: Request) async throws -> Response {
         var start = start
         start.caller = api.terms(of: request, try await api.admitIfNamed(request))
-        return respond(
-            try await self.start(start, browser: api.cookies.browser(of: request)),
-            asJSON: request.prefersJSON)
+        let step = try await self.start(start, browser: api.cookies.browser(of: request))
+        var response = respond(step, asJSON: request.prefersJSON)
+        if case .goOn = step, let start = api.cookies.setStart(of: request) { response.headers.append(start) }
+        return response
+    }
+
+    func wayBack(from request: Request) -> (path: String, words: String) {
+        let start =
+            request.path.hasSuffix("/callback") ? api.cookies.start(of: request) ?? usualStart(of: request) : nil
+        return start.map { ($0, "Start again") } ?? (signInPage, "Back to the sign-in page")
+    }
+
+    /// A start at the provider of a request, if it has one client, which has a redirect URI for pages.
+    private func usualStart(of request: Request) -> String? {
+        let clients = api.useCases.providers[request.provider]?.server?.clients ?? [:]
+        guard clients.count == 1, let client = clients.values.first,
+            let redirectURI = client.rules.redirectURIs.first(where: { client.allows(.web, at: $0) })
+        else { return nil }
+        return Self.start(at: request.provider, for: client, to: redirectURI)
+    }
+
+    /// The path and query of a start for pages.
+    static func start(
+        at provider: String, for client: SignInConfiguration.Client, to redirectURI: String
+    ) -> String {
+        let items = [
+            (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),
+            (name: "redirect_uri", value: redirectURI),
+        ]
+        return "/auth/\(provider)/start?" + String(decoding: PercentEncoding.form(items), as: UTF8.self)
     }
 
     /// An app without a browser begins: it opens the location itself. Its fields are in no address.
@@ -140,22 +167,25 @@ extension RedirectSignIn: BrowserRedirects {
     private func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         try checkProvider(of: request)
-        return try await finish(try request.query, request)
+        return try await finish(request.repairedQuery.only(AuthorizationResponse.names), request)
     }
 
     /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
     /// this server sends the form again, with the cookie. A redirect would put the code into an address.
     private func finishRedirectByForm(_ request: Request) async throws -> Response {
-        guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
+        let form = try BodyFields.repairedForm(request)
         try checkProvider(of: request)
         if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
             throw APIError.unknownClientType
         }
-        if api.cookies.browser(of: request) == nil, form[AuthorizationResponse.sentAgain] == nil {
-            let items = AuthorizationResponse.names.compactMap { name in form[name].map { (name: name, value: $0) } }
+        let known = form.only(AuthorizationResponse.names)
+        if api.cookies.browser(of: request) == nil, form[AuthorizationResponse.sentAgain] == nil,
+            known.repeatedName == nil
+        {
+            let items = known.items.map { (name: $0.name, value: $0.value) }
             return BrowserPages.formToSendAgain(items, to: api.baseURL.path + request.path, below: api.baseURL.path)
         }
-        return try await finish(form, request)
+        return try await finish(known, request, user: known["user"].flatMap { UserInfo(beside: .string($0)) })
     }
 
     /// - Throws: `not_found` if no provider has the name in the path.
@@ -163,26 +193,53 @@ extension RedirectSignIn: BrowserRedirects {
         _ = try api.useCases.providers.find(request.provider)
     }
 
-    private func finish(_ parameters: Query, _ request: Request) async throws -> Response {
-        let received: AuthorizationResponse
+    /// - Parameters:
+    ///   - parameters: Those of ``AuthorizationResponse/names``.
+    ///   - user: The name beside the code.
+    private func finish(_ parameters: Query, _ request: Request, user: UserInfo? = nil) async throws -> Response {
+        var received: AuthorizationResponse
         do throws(APIError) {
             received = try AuthorizationResponse(parameters, provider: request.provider)
         } catch {
             // The error may name a parameter that is personal.
-            let repeated = parameters.repeatedName.flatMap { AuthorizationResponse.names.contains($0) ? $0 : nil }
             await noteUnreadableResponse(
                 at: request.provider, browser: api.cookies.browser(of: request),
-                problem: repeated.map { "The authorization response has \($0) more than once." }
+                problem: parameters.repeatedName.map { "The authorization response has \($0) more than once." }
                     ?? "A parameter of the authorization response is malformed.", requestID: request.id)
             throw error.telling(.unconfirmed)
         }
+        received.user = user
+        guard let browser = api.cookies.browser(of: request) else {
+            return try await finish(received, request).response
+        }
+        let brought = PercentEncoding.form(parameters.items.map { ($0.name, $0.value) })
+        let key = TokenHash(
+            sha256Of: "\(browser.exposed)\n\(received.provider)\n\(String(decoding: brought, as: UTF8.self))")
+        let (end, isRepeated) = try await feature.ends.end(for: key, at: environment.clock.now()) {
+            try await finish(received, request)
+        }
+        guard isRepeated, let token = end.token else { return end.response }
+        // The browser may not have got the first response, whose cookies then are sent again. Newer ones stay.
+        var response = end.response
+        let sessions = api.useCases.sessions
+        if let held = api.cookies.session(of: request), try await sessions.authenticate(held) != nil {
+            response.headers[values: .setCookie] = []
+        } else if try await sessions.authenticate(token) == nil {
+            throw SignInError.redirectUnknown
+        }
+        return response
+    }
+
+    private func finish(_ received: AuthorizationResponse, _ request: Request) async throws -> RedirectEnds.End {
         let step = try await finish(
             received, browser: api.cookies.browser(of: request), session: api.cookies.session(of: request),
             device: DeviceName.of(request), subnet: api.terms(of: request, nil).subnet, requestID: request.id)
         var response = respond(step)
-        guard case .finished(let end) = step else { return response }
+        guard case .finished(let end) = step else { return .init(response: response) }
+        var token: Secret?
         switch end.result {
-        case .signedIn:
+        case .signedIn(let signedIn):
+            token = signedIn.tokens.token
             await api.endFormerSession(of: request)
             api.forgetRegistration(of: request, in: &response)
         case .mustRegister(let offer):
@@ -193,7 +250,7 @@ extension RedirectSignIn: BrowserRedirects {
             }
         case .handedOver, .errandDone, .taskEnded, .failed: break
         }
-        return response
+        return .init(response: response, token: token)
     }
 
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
@@ -222,7 +279,7 @@ extension RedirectSignIn: BrowserRedirects {
                     json.add("expires_in", seconds)
                 }
             }
-            if let browser { response.headers.append(api.cookies.setBrowser(browser)) }
+            if let browser { response.headers.append(api.cookies.setBrowser(browser, seconds: lifetime)) }
             return response
         case .finished(let end):
             var response =
@@ -252,8 +309,28 @@ extension BrowserCookies {
     /// What tells a browser from others during a sign-in.
     func browser(of request: Request) -> Secret? { value(browserName, of: request) }
 
-    fileprivate func setBrowser(_ value: Secret) -> HTTPField {
-        field(browserName, value.exposed, maximumAge: RedirectStart.lifetime)
+    fileprivate func setBrowser(_ value: Secret, seconds: Int64) -> HTTPField {
+        field(browserName, value.exposed, maximumAge: seconds)
+    }
+
+    private var startName: String { prefix + "latchkey_start" }
+
+    /// Has a browser keep the address of a start for a day, so that it can start again if it comes back too late. Nil
+    /// for an address that is too long.
+    fileprivate func setStart(of request: Request) -> HTTPField? {
+        let address = request.path + (request.head.rawQuery.map { "?" + $0 } ?? "")
+        guard address.utf8.count <= 1024 else { return nil }
+        return field(startName, Base64URL.encode(Array(address.utf8)), maximumAge: 86_400)
+    }
+
+    /// The path and query of the browser's last start, if it was at the provider of the request.
+    fileprivate func start(of request: Request) -> String? {
+        let address = text(startName, of: request).flatMap { Base64URL.decode($0.utf8) }
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard let address, address.isVisibleASCII(), address.hasPrefix("/"), !address.hasPrefix("//"),
+            address.prefix(while: { $0 != "?" }).split(separator: "/").contains(Substring(request.provider))
+        else { return nil }
+        return address
     }
 }
 

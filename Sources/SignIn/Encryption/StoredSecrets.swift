@@ -167,6 +167,14 @@ package struct EncryptedOneTimeStore: Sendable {
         return try await mappingStoreErrors(await store.oneTimeRecords(among: handles, at: now))
     }
 
+    /// Reads a value, and leaves it there; nil as of ``take(_:under:)``.
+    package func read(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
+        let hash = TokenHash(sha256Of: handle.exposed)
+        let now = clock.now()
+        let sealed = try await mappingStoreErrors(await store.oneTimeRecord(hash, purpose: purpose.text, at: now))
+        return sealed.flatMap { Self.key(purpose, handle).open($0) }
+    }
+
     /// Reads a value, once; nil if the handle is unknown, used or expired, or has another purpose.
     package func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
         let hash = TokenHash(sha256Of: handle.exposed)
@@ -196,13 +204,16 @@ package struct TokenUse: Sendable {
 /// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an
 /// attacker who finds a token could use it.
 extension EncryptedOneTimeStore {
+    /// How long a token is known as used, in seconds.
+    private static let tokenLifetime: Int64 = 600
+
     /// - Parameters:
     ///   - name: Of the token and of its server.
     ///   - error: Of a second use.
     package func use(of token: Secret, _ name: String, orThrow error: SignInError) -> TokenUse {
         let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
         return TokenUse(
-            record: record(hash, for: .answeredCode, seconds: RedirectStart.lifetime), usedBefore: error)
+            record: record(hash, for: .answeredCode, seconds: Self.tokenLifetime), usedBefore: error)
     }
 
     /// Marks a token as used.

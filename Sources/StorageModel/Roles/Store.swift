@@ -149,6 +149,9 @@ package protocol OneTimeRecordStore: Sendable {
     /// Those of the handles that have a record, for any purpose, which has not expired.
     func oneTimeRecords(among handles: [TokenHash], at now: Timestamp) async throws(StorageError) -> Set<TokenHash>
 
+    /// The content of a record for a purpose that has not expired; nil otherwise.
+    func oneTimeRecord(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError) -> [UInt8]?
+
     /// Removes a record and returns its content: once, for the record's purpose, before it expires; nil otherwise.
     func takeOneTimeRecord(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError)
         -> [UInt8]?

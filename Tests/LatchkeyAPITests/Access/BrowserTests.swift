@@ -35,7 +35,7 @@ import Testing
         let started = try await start(app, "web")
         let browser = try cookie(started)
         #expect(browser.hasPrefix("__Host-latchkey_browser="))
-        #expect(browser.hasSuffix("; Path=/; HttpOnly; SameSite=Lax; Max-Age=600; Secure"))
+        #expect(browser.hasSuffix("; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600; Secure"))
         let done = try await app.send(
             .get, try target(app, started), [.cookie: try pair(started)], apiKey: nil)
         #expect(done.status == 303)

@@ -38,7 +38,7 @@ import Testing
         return answer
     }
 
-    @Test("A state is valid for ten minutes", arguments: [(599, true), (600, false)])
+    @Test("A state is valid for an hour", arguments: [(3599, true), (3600, false)])
     func expiry(seconds: Int64, isGood: Bool) async throws {
         let app = try TestApp()
         let flow = app.redirectSignIn

@@ -26,7 +26,7 @@ struct PhoneVerificationRedirectTests {
         let started = try await walk.start(
             #""phone_number":"+14155550101","mccmnc":"310012","correlation_id":"corr-9""#)
         #expect(started.answer.text("status") == "pending")
-        #expect(started.answer.integer("expires_in") == 600)
+        #expect(started.answer.integer("expires_in") == 3600)
         #expect(started.answer.text("correlation_id") == "corr-9")
         let asked = started.authorization
         #expect(asked.location.hasPrefix(walk.app.northwind.issuer + "/authorize?"))

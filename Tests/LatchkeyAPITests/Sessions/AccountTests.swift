@@ -1,5 +1,6 @@
 import HTTPTypes
 import LatchkeyAPI
+import OpenIDConnect
 import Primitives
 import SignIn
 import StorageModel
@@ -192,6 +193,38 @@ struct AccountTests {
         #expect(try await app.me(other).json?["name"]?.isNull == true)
         #expect(try await app.patch(String(repeating: "a", count: 43), #"{"name":"Jane"}"#).status == 401)
         #expect(try await app.send(.patch, "/users/me", body: "{}").error == "invalid_token")
+    }
+
+    @Test(
+        "that is erased ends the consent at a provider whose tokens are stored, and is erased if that fails",
+        arguments: [(200, "revoked"), (400, "not_revoked"), (nil, nil)] as [(Int?, String?)])
+    func revocation(status: Int?, outcome: String?) async throws {
+        let key = try #require(EncryptionKey([UInt8](repeating: 7, count: 32)))
+        let app = try TestApp(vaultKeys: [key], rules: { $0.storesTokens = true })
+        let idToken = app.carrier.idToken()
+        app.carrier.script { script in
+            script.token = { _ throws(OutboundError) in
+                .json(
+                    #"{"access_token":"ACCESS","token_type":"Bearer","refresh_token":"REFRESH","id_token":"\#(idToken)"}"#
+                )
+            }
+            guard let status else { return }
+            script.configuration = { _ throws(OutboundError) in .json(FakeCarrier.metadataWithRevocation) }
+            script.revocation = { _ throws(OutboundError) in .json("{}", status: status) }
+        }
+        let signedIn = try await app.post("/auth/bank/sign-in", SignInBody().json)
+        let token = try #require(signedIn.text("token"))
+        #expect(try await app.asUser(.delete, "/users/me", token).status == 200)
+        #expect(try await app.me(token).status == 401)
+        let requests = app.carrier.http.requests(to: FakeCarrier.revocationURL)
+        #expect(requests.count == (status == nil ? 0 : 1))
+        for request in requests {
+            #expect(String(decoding: request.body, as: UTF8.self) == "token=REFRESH&token_type_hint=refresh_token")
+            #expect(request.headers.contains { $0.name == "Authorization" && $0.value.hasPrefix("Basic ") })
+        }
+        let line = app.log.lines.last { $0.message == "provider tokens" }
+        #expect(line?.metadata["outcome"].map { "\($0)" } == outcome)
+        #expect(!app.log.text.contains("REFRESH"))
     }
 
     @Test("is erased with all its tokens and identities, with an audit event")

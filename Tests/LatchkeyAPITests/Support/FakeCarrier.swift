@@ -13,7 +13,10 @@ final class FakeCarrier: Sendable {
         var nonce: String? = "NONCE-of-the-app"
         /// More or changed claims of the ID token, as JSON; nil omits a claim.
         var claims: [String: String?] = [:]
+        /// Of the issuer's own metadata.
+        var configuration: Answer?
         var discovery: Answer?
+        var revocation: Answer?
         var token: Answer?
         var keys: Answer?
         var userInfo: Answer?
@@ -28,6 +31,7 @@ final class FakeCarrier: Sendable {
     static let userInfoURL = host + "/userinfo"
     static let backchannelAuthenticationURL = host + "/async"
     static let providerBackchannelURL = host + "/bc-authorize"
+    static let revocationURL = host + "/revoke"
     static let discoveryURL = host + "/discovery"
 
     let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}") }
@@ -53,7 +57,9 @@ final class FakeCarrier: Sendable {
     private func answer(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let script = script.withLock { $0 }
         switch request.url.text.prefix(while: { $0 != "?" }) {
-        case Self.issuer + "/.well-known/openid-configuration": return .json(Self.metadata)
+        case Self.issuer + "/.well-known/openid-configuration":
+            return try await script.configuration?(request) ?? .json(Self.metadata)
+        case Self.revocationURL: return try await script.revocation?(request) ?? .json("{}")
         case Self.discoveryURL: return try await script.discovery?(request) ?? .json(Self.metadata)
         case Self.tokenURL: return try await script.token?(request) ?? tokens()
         case Self.host + "/keys": return try await script.keys?(request) ?? keySet()
@@ -109,6 +115,8 @@ final class FakeCarrier: Sendable {
         """#
     }
 
+    static let metadataWithRevocation = metadata.replacing(
+        "\"jwks_uri\"", with: "\"revocation_endpoint\":\"\(revocationURL)\",\"jwks_uri\"")
     static let metadataWithoutBackchannel = metadata.replacing("server_initiated_authorization_endpoint", with: "x")
 
     private static let metadata = #"""

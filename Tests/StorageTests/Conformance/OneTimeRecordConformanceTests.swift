@@ -28,7 +28,7 @@ struct OneTimeRecordConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A record is taken once, for its purpose, and before its end", arguments: StoreKind.all)
+    @Test("A record is read and taken for its purpose, and before its end; taken once", arguments: StoreKind.all)
     func take(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         for (seconds, isLive) in [(Int64(599), true), (600, false)] {
@@ -38,8 +38,9 @@ struct OneTimeRecordConformanceTests {
             for (purpose, content) in [
                 ("another", nil), (record.purpose, isLive ? record.content : nil), (record.purpose, nil),
             ] {
+                let read = try await store.oneTimeRecord(record.handle, purpose: purpose, at: now)
                 let taken = try await store.takeOneTimeRecord(record.handle, purpose: purpose, at: now)
-                #expect(taken == content, "\(seconds) \(purpose)")
+                #expect(read == content && taken == content, "\(seconds) \(purpose)")
             }
         }
         withExtendedLifetime(holding) {}

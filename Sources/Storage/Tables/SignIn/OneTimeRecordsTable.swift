@@ -39,6 +39,8 @@ package enum OneTimeRecordsTable {
         WHERE handle_hash IN (\(repeatElement("?", count: Handles.count).joined(separator: ", "))) AND expires_at > ?
         """)
 
+    fileprivate static let selectContent = SQL.numbered(
+        "SELECT content FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ?")
     private static let insertRecord = SQL.numbered(
         """
         INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?) \
@@ -83,6 +85,14 @@ extension SQLStore {
                 let part = OneTimeRecordsTable.Handles(handles: handles[start..<min(start + size, handles.count)])
                 present.formUnion(try db.all(OneTimeRecordsTable.selectPresent, part, now) { try $0.hash(0) })
             }
+        }
+    }
+
+    package func oneTimeRecord(
+        _ handle: TokenHash, purpose: String, at now: Timestamp
+    ) async throws(StorageError) -> [UInt8]? {
+        try await reads.submit { db in
+            try db.first(OneTimeRecordsTable.selectContent, handle, purpose, now) { $0.blob(0) }
         }
     }
 
