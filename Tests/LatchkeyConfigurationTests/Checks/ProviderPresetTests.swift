@@ -139,7 +139,7 @@ struct ProviderPresetTests {
             .clients
         #expect(clients.map(\.scopes) == [["openid", "profile", "email"], ["openid"]])
         #expect(clients.map(\.authentication) == [.clientSecretPost(Secret("b")), .clientSecretPost(Secret("d"))])
-        #expect(clients.allSatisfy(\.redirectURIs.isEmpty))
+        #expect(clients.allSatisfy { $0.redirectURIs.isEmpty })
     }
 
     @Test(
