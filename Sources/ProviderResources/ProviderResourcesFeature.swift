@@ -8,7 +8,7 @@ import OpenIDConnect
 import Primitives
 package import SignIn
 import Storage
-import StorageModel
+package import StorageModel
 
 /// The resources of providers (docs/providers.md), fetched with the tokens of the user's sign-in.
 package struct ProviderResourcesFeature: Feature {

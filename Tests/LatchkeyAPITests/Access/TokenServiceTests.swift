@@ -1,5 +1,6 @@
 import HTTPTypes
 import Primitives
+import SignIn
 import StorageModel
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import HTTPTypes
 import LatchkeyAPI
 import Primitives
 import SignIn
+import StorageModel
 import TestSupport
 import Testing
 
