@@ -1,5 +1,6 @@
 import CarrierSimulator
 import Foundation
+import HTTPServer
 import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
