@@ -25,7 +25,9 @@ import Testing
             var configuration = harness.configuration
             configuration[NotesSettings.self].length = 7
             configuration.database.url = DatabaseURL(path: harness.directory.file("other.db"))
-            let store = try list.openStore(configuration.database)
+            let store = try list.openStore(configuration.database) { database throws(StorageError) in
+                try database.open(observer: nil)
+            }
             let context = FeatureContext(
                 configuration: configuration, store: store, metrics: MetricsRegistry(), clock: .system,
                 uptime: .system, logger: Logger(label: "test"))
@@ -81,7 +83,9 @@ import Testing
             let list = FeatureList.none.adding(FailingFeature.self, PurgedFeature.self)
             var configuration = harness.configuration
             configuration.database.url = DatabaseURL(path: harness.directory.file("other.db"))
-            let store = try list.openStore(configuration.database)
+            let store = try list.openStore(configuration.database) { database throws(StorageError) in
+                try database.open(observer: nil)
+            }
             let context = FeatureContext(
                 configuration: configuration, store: store, metrics: MetricsRegistry(), clock: .system,
                 uptime: .system, logger: Logger(label: "test"))

@@ -50,10 +50,12 @@ import Testing
             }
             let browser = Browser()
             guard namesIssuer else {
-                #expect(try await walk.start(browser, at: "acme").parameters["error"] == "carrier_error")
+                let start = try await walk.start(browser, at: "acme")
+                #expect(start.parameters["error"] == "carrier_error")
                 return
             }
-            #expect(try await end(walk, browser).parameters["status"] == "success")
+            let ending = try await end(walk, browser)
+            #expect(ending.parameters["status"] == "success")
         }
     }
 
@@ -67,7 +69,8 @@ import Testing
                     $0["token_endpoint"] = isMissing ? nil : "http://127.0.0.1:1/token"
                 }
             }
-            #expect(try await end(walk).parameters["status"] == "success")
+            let ending = try await end(walk)
+            #expect(ending.parameters["status"] == "success")
         }
     }
 
@@ -95,7 +98,8 @@ import Testing
                     $0.claims["aud"] = .array(["account", $0.claims["aud"] ?? .null])
                 }
             }
-            #expect(try await end(walk).parameters["status"] == status)
+            let ending = try await end(walk)
+            #expect(ending.parameters["status"] == status)
         }
     }
 
@@ -135,7 +139,8 @@ import Testing
     func otherTenant() async throws {
         try await withTenants(allowing: nil) { walk, _ in
             walk.harness.simulator.update("acme") { $0.tampering.idTokens.append { $0.claims["tid"] = "globex" } }
-            #expect(try await end(walk).parameters["error"] == "invalid_id_token")
+            let ending = try await end(walk)
+            #expect(ending.parameters["error"] == "invalid_id_token")
         }
     }
 
@@ -145,7 +150,8 @@ import Testing
             walk.harness.simulator.update("acme") {
                 $0.tampering.idTokens.append { $0.claims["groups"] = .string(String(repeating: "g", count: count)) }
             }
-            #expect(try await end(walk).parameters["status"] == (isAccepted ? "success" : "failure"))
+            let ending = try await end(walk)
+            #expect(ending.parameters["status"] == (isAccepted ? "success" : "failure"))
         }
     }
 
@@ -220,7 +226,7 @@ import Testing
             ]
         }) { walk in
             let browser = Browser()
-            try await end(walk, browser)
+            _ = try await end(walk, browser)
             let page = try await browser.post(
                 walk.origin + "/auth/acme/logout", form: ["post_logout_redirect_uri": ProviderWalk.webURI],
                 headers: ["Sec-Fetch-Site: same-origin"])
@@ -269,7 +275,8 @@ import Testing
     func refusesChallenge() async throws {
         try await with { walk in
             walk.harness.simulator.update("acme") { $0.codeChallenges = .refused }
-            #expect(try await end(walk).parameters["status"] == "failure")
+            let ending = try await end(walk)
+            #expect(ending.parameters["status"] == "failure")
         }
     }
 
@@ -350,7 +357,8 @@ import Testing
                     $0["ext"] = ["a": [1, .null]]
                 }
             }
-            #expect(try await end(walk).parameters["status"] == "success")
+            let ending = try await end(walk)
+            #expect(ending.parameters["status"] == "success")
         }
     }
 }
