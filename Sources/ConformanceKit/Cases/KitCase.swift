@@ -147,7 +147,7 @@ enum ClientDeviation: Sendable {
         case .usedCode: "The app posts a code a second time, in another sign-in."
         case .unregisteredRedirectURI: "The app posts a code with a redirect_uri that is not configured."
         case .otherBrowser: "Another browser brings the authorization response."
-        case .repeatedResponse: "The browser brings the authorization response a second time."
+        case .repeatedResponse: "Another browser brings an authorization response that was used."
         case .codeOfAnother: "The browser brings the code of another sign-in with its own state."
         case .startAtUnregisteredURI: "A sign-in by redirects starts with a redirect_uri that is not configured."
         case .startWithoutChallenge: "A sign-in of an app by redirects starts without code_challenge."

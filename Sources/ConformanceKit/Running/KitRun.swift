@@ -72,7 +72,10 @@ struct KitRun: Sendable {
         var items = try await browser.approve(started)
         switch row.twist {
         case .otherBrowser: return KitObservation(try await browser.comeBack(items, cookies: []))
-        case .repeatedResponse: _ = try await browser.comeBack(items, cookies: started.cookies)
+        case .repeatedResponse:
+            _ = try await browser.comeBack(items, cookies: started.cookies)
+            // The same browser would get the same end again.
+            return KitObservation(try await browser.comeBack(items, cookies: []))
         case .codeOfAnother:
             let other = try await browser.approve(try await browser.start())
             // In a signed response the code cannot be exchanged alone.

@@ -240,8 +240,8 @@ extension RefusedRequest {
     /// Beyond the default limits of sizes.
     static let limits: [RefusedRequest] = [
         .init("a long target", request("GET /" + String(repeating: "a", count: 32_768)), .requestLineTooLong),
-        .init("a long target without an end", "GET /" + String(repeating: "a", count: 9000), .requestLineTooLong),
-        .init("a long method", String(repeating: "A", count: 9000), .requestLineTooLong),
+        .init("a long target without an end", "GET /" + String(repeating: "a", count: 33_000), .requestLineTooLong),
+        .init("a long method", String(repeating: "A", count: 33_000), .requestLineTooLong),
         .init("a long value", request("GET /", "X: " + String(repeating: "a", count: 16384)), .fieldsTooLarge),
         .init(
             "a long value without an end", "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 17000),

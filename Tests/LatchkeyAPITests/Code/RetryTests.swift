@@ -68,8 +68,8 @@ struct RetryTests {
         { app, tokens in try await app.asUser(.delete, "/users/me/sessions", tokens.token) },
         { app, tokens in try await app.form("/auth/revoke", "token=\(tokens.refreshToken)") },
         { app, tokens in
-            _ = try await app.refresh(tokens.refreshToken)
-            app.clock.advance(bySeconds: 31)
+            let next = try #require(Tokens(try await app.refresh(tokens.refreshToken)))
+            _ = try await app.refresh(next.refreshToken)
             #expect(try await app.refresh(tokens.refreshToken).status == 401)
             return try await app.send(.get, "/healthz")
         },

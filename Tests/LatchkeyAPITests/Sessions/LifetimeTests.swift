@@ -155,7 +155,7 @@ import Testing
     }
 
     private static let ofRedirects = [
-        Row("a state", ends: 600) {
+        Row("a state", ends: 3600) {
             let app = try TestApp()
             let response = try await begun(app)
             return Made(clock: app.clock) {
@@ -193,7 +193,7 @@ import Testing
             let (id, confirmation) = try await walk.open()
             return Made(clock: walk.app.clock) { try await walk.confirm(id, confirmation).status == 200 }
         },
-        Row("a verification of a number that waits for its browser", ends: 600) {
+        Row("a verification of a number that waits for its browser", ends: 3600) {
             let walk = try await PhoneVerificationWalk(NumberApp())
             let started = try await walk.start()
             return Made(clock: walk.app.clock) { try await walk.show(started.id).text("status") == "pending" }

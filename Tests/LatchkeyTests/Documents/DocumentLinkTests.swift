@@ -154,7 +154,8 @@ import Testing
     func named() throws {
         var count = 0
         for (path, text) in try Self.sources() {
-            for match in text.matches(of: /docs\/[A-Za-z0-9_\/-]+\.(?:md|png)(#[a-z0-9_-]+)?/) {
+            // A page of another site may have such an address, too.
+            for match in text.replacing(/https?:\/\/[^\s"'<>]+/, with: "").matches(of: /docs\/[A-Za-z0-9_\/-]+\.(?:md|png)(#[a-z0-9_-]+)?/) {
                 count += 1
                 let page = String(match.0.prefix { $0 != "#" })
                 guard FileManager.default.fileExists(atPath: Repository.path(page)) else {
