@@ -184,7 +184,8 @@ struct RedirectReturnTests {
             cookies["__Host-latchkey_start"] = forged
             #expect(try await walk.come("code=CODE-1", cookies).body.contains(usual))
         }
-        let several = try await Walk(TestApp(otherClients: ["client-2"]))
+        let several = try await Walk(
+            TestApp(otherClients: ["client-2"]), "web", "&mccmnc=310410&client_id=client-1")
         #expect(try await several.come("code=CODE-1", [:]).body.contains("Back to the sign-in page"))
     }
 

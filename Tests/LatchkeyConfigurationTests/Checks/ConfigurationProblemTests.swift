@@ -280,7 +280,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "- {id: a, secret_file: empty}",
-                "zenkey.clients[0].secret_file: the file empty is empty or not text; write the secret into it"
+                "zenkey.clients[0].secret_file: the file empty is empty; write the secret into it"
             ),
             ("- {id: a, secret: hidden, scopes: [email]}", "zenkey.clients[0].scopes: openid is missing; add openid"),
             (

@@ -222,10 +222,6 @@ struct NumberConfigurationTests {
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', sim_swap: {if_swapped: off}}",
                 "is a setting of kind camara;"
             ),
-            (
-                "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', redirect_uris: ['a.b:/c']}",
-                "is a setting of kind camara;"
-            ),
         ])
     func wrong(_ text: String, _ reason: String) {
         let found = Self.found(text)

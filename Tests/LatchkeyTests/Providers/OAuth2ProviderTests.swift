@@ -241,7 +241,7 @@ import Testing
             #expect(harness.simulator.log.tokenPosts() == 0)
             let own = try await approved(browser, try await start(browser, harness))
             #expect(try await browser.get(own).parameters["status"] == "success")
-            #expect(try await browser.get(own).status == 400)
+            #expect(try await Browser().get(own).status == 400)
             let elsewhere = try await start(browser, harness, ["redirect_uri": "https://evil.example/"])
             #expect(elsewhere.status == 400)
             #expect(elsewhere.response["location"] == nil)

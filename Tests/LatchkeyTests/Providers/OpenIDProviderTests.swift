@@ -296,7 +296,7 @@ import Testing
             #expect(harness.simulator.log.tokenPosts() == 0)
             let own = try await approved(victim, try await start(victim, harness))
             #expect(try await victim.get(own).parameters["status"] == "success")
-            #expect(try await victim.get(own).status == 400, "used before")
+            #expect(try await attacker.get(own).status == 400, "used before")
         }
     }
 

@@ -68,7 +68,7 @@ import Testing
     @Test("A script's start names the request's own expiry, if that is sooner")
     func expiry() async throws {
         try await withWalk { walk in
-            for (provider, seconds) in [("acme", Int64(60)), ("globex", 600)] {
+            for (provider, seconds) in [("acme", Int64(60)), ("globex", 3600)] {
                 let query = App.form(["client_type": "web", "redirect_uri": ProviderWalk.webURI])
                 let page = try await Browser().get(
                     "\(walk.origin)/auth/\(provider)/start?\(query)", headers: ["Accept: application/json"])

@@ -40,7 +40,7 @@ import Testing
                 api_keys: [example-key]
                 encryption_keys: ["\(String(repeating: "1f", count: 32))"]
                 database:
-                  url: \(directory.path)/latchkey.db
+                  url: sqlite:///\(directory.path)/latchkey.db
                 providers:
                   \(standIn.name):
                 \(section.map { "    \($0.key): \($0.value)" }.joined(separator: "\n"))

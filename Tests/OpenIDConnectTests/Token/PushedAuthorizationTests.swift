@@ -226,7 +226,7 @@ struct PushedAuthorizationTests {
 
     @Test("A response that is too long is refused")
     func length() async throws {
-        let padded = #"{"request_uri":"urn:x","expires_in":60,"p":"\#(String(repeating: "p", count: 65_536))"}"#
+        let padded = #"{"request_uri":"urn:x","expires_in":60,"p":"\#(String(repeating: "p", count: 131_072))"}"#
         #expect(try await Stage(response: .json(padded, status: 201)).error()?.code == .unusableResponse)
     }
 

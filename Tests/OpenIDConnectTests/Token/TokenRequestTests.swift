@@ -40,7 +40,7 @@ struct TokenRequestTests {
         #expect(headers["Authorization"] == "Basic Y2xpZW50LTE6czNjcmV0")
         #expect(headers["Content-Type"] == "application/x-www-form-urlencoded")
         #expect(request.timeout == .seconds(10))
-        #expect(request.maximumBodyBytes == 65536)
+        #expect(request.maximumBodyBytes == 131_072)
         #expect(carrier.http.requests(to: FakeCarrier.tokenURL).count == 1)
     }
 
@@ -165,7 +165,7 @@ struct TokenRequestTests {
                 == .unusableResponse)
         #expect(
             try await error(
-                .json(FakeCarrier.tokens.with("filler", "\"\(String(repeating: "x", count: 65536))\"").text))?.code
+                .json(FakeCarrier.tokens.with("filler", "\"\(String(repeating: "x", count: 131_072))\"").text))?.code
                 == .unusableResponse)
     }
 
