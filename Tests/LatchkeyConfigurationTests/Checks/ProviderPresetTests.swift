@@ -73,7 +73,8 @@ struct ProviderPresetTests {
     func documented() throws {
         let page = try Repository.text("docs/providers.md")
         for preset in Self.rows {
-            let keys = preset.needed.map { "`\($0.name)`" }.joined(separator: ", ")
+            let optional = preset.optional.map { "`\($0.name)` (`\($0.usual ?? "")`)" }
+            let keys = (preset.needed.map { "`\($0.name)`" } + optional).joined(separator: ", ")
             let lacks = preset.lacks.isEmpty ? "–" : preset.lacks.joined(separator: ", ")
             let row = "| `\(preset.name)` | \(preset.title) | \(keys) | \(lacks) |"
             #expect(page.contains(row + "\n"), "\(row)")
