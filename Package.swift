@@ -519,7 +519,7 @@ let package = Package(
                 "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
-                "OutboundHTTP", "PostgreSQL", "Primitives", "Redirects", "Registration", "SignIn", "Storage",
+                "OutboundHTTP", "PostgreSQL", "Presets", "Primitives", "Redirects", "Registration", "SignIn", "Storage",
                 "StorageModel", "TelemetryExport", "TestSupport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -8,7 +8,7 @@ import Primitives
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Writes a configuration for one provider, after two questions.",
+        abstract: "Writes a configuration for one provider, after two or three questions.",
         discussion: """
             Asks for the provider and for the address of this server, unless the options name them, and prints what to \
             do next. The file is readable by its owner only. An existing file is never replaced.
@@ -41,17 +41,18 @@ struct InitCommand: ParsableCommand {
         let given = try values.map(Self.pair)
         guard access(file, F_OK) != 0 else { throw failed("there is a file \(file); name another one with --file") }
         let preset = try ProviderPreset.named(
-            provider ?? Self.ask("Which provider (`latchkey providers` lists them)?", orElse: "--provider").lowercased()
+            provider ?? Self.ask("Which provider (`latchkey providers` lists them)?", orElse: "--provider")
         )
-        var url = try publicURL ?? Self.ask("The public address of this server?", "http://127.0.0.1:8080")
-        if url.hasSuffix("/") { url.removeLast() }
+        let url = try (publicURL ?? Self.ask("The public address of this server?", "http://127.0.0.1:8080"))
+            .withoutLastSlash
         var keys = given
         let key = "private_key_file"
         if preset.needs.contains(where: { $0.name == key }), !given.contains(where: { $0.name == key }) {
             keys.append((key, try Self.ask("The file of the private key?", orElse: "--set \(key)=…")))
         }
-        let isLocal = keys.contains { key in
-            ["http://127.0.0.1", "http://localhost"].contains { key.value.hasPrefix($0) }
+        let isLocal = keys.contains { EndpointURL($0.value, policy: .allowLoopbackHTTP)?.scheme == .http }
+        let missing = preset.needed.map(\.name).filter { name in
+            !keys.contains { ProviderPreset.isOneKey($0.name, name) }
         }
         let lines =
             [
@@ -65,7 +66,8 @@ struct InitCommand: ParsableCommand {
         for line in [
             "\(file) is written. Next:", "1. \(preset.title): \(preset.console)",
         ] + preset.instructions(at: url).dropFirst().map({ "   " + $0 }) + [
-            "2. Replace the values in \(file) that begin with replace-with-the.",
+            missing.isEmpty
+                ? "2. Look at \(file)." : "2. Give your own \(missing.joined(separator: ", ")) in \(file).",
             "3. latchkey check-config\(option), then latchkey serve\(option)",
             "4. Open \(url)/sign-in",
         ] { print(line) }
@@ -76,7 +78,7 @@ struct InitCommand: ParsableCommand {
     private static func pair(_ text: String) throws -> (name: String, value: String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { throw failed("--set takes key=value, such as client_id=abc", 64) }
-        guard !["client_secret", "private_key"].contains(parts[0]) else {
+        guard !ProviderPreset.secretKeys.contains(parts[0]) else {
             throw failed("\(parts[0]) would show a secret in the list of processes; set \(parts[0])_file", 64)
         }
         return (parts[0], parts[1])
@@ -115,9 +117,11 @@ struct InitCommand: ParsableCommand {
         }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+        let count = Glibc.write(descriptor, bytes, bytes.count)
+        guard count == bytes.count else {
+            let reason = count < 0 ? String(cString: strerror(errno)) : "only a part of it fits"
             unlink(file)
-            throw failed("\(file) cannot be written: \(String(cString: strerror(errno)))")
+            throw failed("\(file) cannot be written: \(reason)")
         }
     }
 }

@@ -41,7 +41,7 @@ struct ProviderCommand: AsyncParsableCommand {
         Console.print(
             """
             # \(standIn.title), as in \(standIn.source)
-            # Put this into latchkey.yaml, run latchkey serve, and open \(url)/sign-in
+            # Put this into Config/latchkey.yaml, run latchkey serve, and open \(url)/sign-in
             public_url: \(url)
             allow_loopback_http: true
             providers:

@@ -144,9 +144,9 @@ extension ProviderMetadata {
             document["code_challenge_methods_supported"] = ["S256"]
         }
         if standIn.namesIssuer { document["authorization_response_iss_parameter_supported"] = true }
-        if case .standard = standIn.logout { document["end_session_endpoint"] = .string(site.issuer + "/logout") }
-        if case .cognito = standIn.logout { document["end_session_endpoint"] = .string(site.issuer + "/logout") }
-        standIn.changeMetadata(&document)
+        if ![.none, .kakao].contains(standIn.logout) {
+            document["end_session_endpoint"] = .string(site.issuer + "/logout")
+        }
         return document
     }
 }
@@ -158,12 +158,17 @@ extension LogoutEndpoints {
     ) throws(OAuthError) -> Response? {
         switch standIn.logout {
         case .standard: return nil
+        case .withoutHint:
+            guard !parameters.has("id_token_hint")
+            else { throw OAuthError.invalidRequest("The id_token_hint is not accepted.") }
+            return nil
         case .none: throw OAuthError("not_found", "The provider has no logout.", status: .notFound)
-        case .cognito:
+        case .cognito, .kakao:
+            let name = standIn.logout == .cognito ? "logout_uri" : "logout_redirect_uri"
             guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] }),
-                let uri = parameters["logout_uri"], client.allowsAfterLogout(uri)
-            else { throw OAuthError.invalidRequest("There must be client_id and a registered logout_uri.") }
-            return .redirect(to: uri)
+                let uri = parameters[name], client.allowsAfterLogout(uri)
+            else { throw OAuthError.invalidRequest("There must be client_id and a registered \(name).") }
+            return .redirect(to: standIn.logout == .cognito ? uri : uri.adding([("state", parameters["state"])]))
         }
     }
 }

@@ -44,7 +44,6 @@ extension CarrierSimulator {
         var namesIssuer = false
         /// Whether an ID token repeats the nonce.
         var repeatsNonce = true
-        var changeMetadata: @Sendable (inout JSONMembers) -> Void = { _ in }
         var changeIDToken: @Sendable (inout JSONMembers, Facts) -> Void = { _, _ in }
         var changeTokens: @Sendable (inout JSONMembers, Facts) -> Void = { _, _ in }
         /// The parameters of an authorization response beside the code, at the user's first sign-in.
@@ -87,8 +86,12 @@ extension CarrierSimulator {
             case none
             /// OpenID Connect RP-Initiated Logout 1.0.
             case standard
+            /// That, but with `id_token_hint` it is an error.
+            case withoutHint
             /// With `client_id` and `logout_uri` alone, and without `state` in the response.
             case cognito
+            /// With `client_id`, `logout_redirect_uri` and `state`, at an endpoint that is in no metadata.
+            case kakao
         }
 
         init(_ name: String, _ title: String, _ source: String, isOpenID: Bool) {
@@ -101,9 +104,7 @@ extension CarrierSimulator {
         }
 
         /// Whether users can be signed out there.
-        package var hasLogout: Bool {
-            if case .none = logout { false } else { true }
-        }
+        package var hasLogout: Bool { logout != .none }
 
         /// How its deviations read in a table, each a few words.
         package var deviations: [String] {
@@ -236,6 +237,7 @@ extension CarrierSimulator.StandIn {
         if isOpenID {
             section.append(("issuer", text(address + issuerPath)))
             if let metadataPath { section.append(("metadata_url", text(address + metadataPath))) }
+            if logout == .kakao { section.append(("end_session_endpoint", text(address + "/logout"))) }
         } else {
             section += [
                 ("authorization_endpoint", text(address + "/authorize")), ("token_endpoint", text(address + "/token")),

@@ -53,9 +53,9 @@ extension CarrierSimulator.StandIn {
             $0.user = nil
             $0.changeIDToken = { claims, facts in
                 claims["name"] = .string(facts.user.name)
-                claims["email"] = .string(facts.user.email)
+                claims["emails"] = .texts([facts.user.email])
             }
-            $0.givesVerifiedEmail = false
+            $0.givesVerifiedEmail = nil
         },
         openID(
             "cognito", "Amazon Cognito",
@@ -74,6 +74,15 @@ extension CarrierSimulator.StandIn {
         openID("dropbox", "Dropbox", "https://developers.dropbox.com/oidc-guide") {
             $0.refresh = .parameter("token_access_type", "offline")
             $0.scopes = ["openid", "profile", "email"]
+            // Its userinfo is POST. The ID token has the same.
+            $0.user = nil
+            $0.changeIDToken = { claims, facts in
+                claims["given_name"] = .string(facts.user.givenName)
+                claims["family_name"] = .string(facts.user.familyName)
+                claims["email"] = .string(facts.user.email)
+                claims["email_verified"] = true
+            }
+            $0.givesName = false
         },
         openID(
             "entra-external-id", "Microsoft",
@@ -119,6 +128,8 @@ extension CarrierSimulator.StandIn {
             $0.scopes = ["openid", "profile_nickname", "account_email"]
             // The nickname is no name.
             $0.user = { ["sub": .string($0.subject), "nickname": .string($0.user.givenName)] }
+            $0.notes = ["`logout_redirect_uri` at logout"]
+            $0.logout = .kakao
             $0.givesName = false
             $0.givesVerifiedEmail = nil
         },
@@ -152,7 +163,8 @@ extension CarrierSimulator.StandIn {
             $0.demandedParameters = ["acr_values": "urn:acr.login.gov:auth-only"]
             $0.changeIDToken = { claims, _ in claims["acr"] = "urn:acr.login.gov:auth-only" }
             $0.refresh = .never
-            $0.logout = .standard
+            $0.notes = ["refuses `id_token_hint` at logout"]
+            $0.logout = .withoutHint
             $0.givesName = false
         },
         openID("logto", "Logto", "https://docs.logto.io/integrate-logto/third-party-applications") {

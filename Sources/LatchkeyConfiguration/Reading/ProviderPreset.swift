@@ -19,8 +19,10 @@ package struct ProviderPreset: Sendable {
     package let lacks: [String]
     let settings: [ConfigurationEntry]
 
+    /// A key of the section.
     package struct Key: Sendable {
         package let name: String
+        /// A value that reads as one.
         package let example: String
         /// The value of a parameter that the section does not have.
         package let usual: String?
@@ -55,6 +57,18 @@ package struct ProviderPreset: Sendable {
         lacks = (node("lacks")?.items ?? []).compactMap(\.text)
     }
 
+    /// The preset of a name; otherwise the end of an error message, with the name that was probably meant, or empty.
+    package static func find(
+        _ name: String, among presets: [ProviderPreset]
+    ) -> (preset: ProviderPreset?, meant: String) {
+        if let preset = presets.first(where: { $0.name == name }) { return (preset, "") }
+        let nearest = name.isEmpty ? nil : Suggestion.nearest(to: name, among: presets.map(\.name))
+        return (nil, nearest.map { "; did you mean the preset \($0)?" } ?? "")
+    }
+
+    /// The keys of a section whose values are secrets.
+    package static var secretKeys: Set<String> { Set(ProviderDraft.settings.filter(\.isSecret).map(\.name)) }
+
     /// The text of one of its settings, such as `name`.
     package func setting(_ key: String) -> String? { settings.first { $0.name == key }?.node.text }
 
@@ -73,15 +87,12 @@ package struct ProviderPreset: Sendable {
             return nil
         }
         let name = given.map { $0.node.text ?? "" } ?? section.name
-        if let preset = presets.first(where: { $0.name == name }) {
-            return preset.completed(section, entries, &context)
-        }
-        let nearest = name.isEmpty ? nil : Suggestion.nearest(to: name, among: presets.map(\.name))
-        let meant = nearest.map { "; did you mean the preset \($0)?" }
+        let (preset, meant) = find(name, among: presets)
+        if let preset { return preset.completed(section, entries, &context) }
         context.refuse(
             origin, given == nil ? subject : "has a preset that is not known",
             (given == nil ? "give it: oidc, oauth2 or camara, or a preset" : "`latchkey providers` lists them")
-                + (meant ?? ""))
+                + meant)
         return nil
     }
 

@@ -69,15 +69,17 @@ struct ProviderPresetTests {
 
     static let rows = PresetsFeature.all
 
-    @Test("docs/providers.md has a row for each")
+    @Test("docs/providers.md has a row for each, and the README says how many there are")
     func documented() throws {
         let page = try Repository.text("docs/providers.md")
         for preset in Self.rows {
-            let keys = preset.needed.map { "`\($0.name)`" }.joined(separator: ", ")
+            let optional = preset.optional.map { "`\($0.name)` (`\($0.usual ?? "")`)" }
+            let keys = (preset.needed.map { "`\($0.name)`" } + optional).joined(separator: ", ")
             let lacks = preset.lacks.isEmpty ? "–" : preset.lacks.joined(separator: ", ")
             let row = "| `\(preset.name)` | \(preset.title) | \(keys) | \(lacks) |"
             #expect(page.contains(row + "\n"), "\(row)")
         }
+        #expect(try Repository.text("README.md").contains("[\(Self.rows.count - 1) others](docs/providers.md#"))
     }
 
     @Test("Two or three keys are enough for the best-known providers")
