@@ -134,7 +134,7 @@ struct OAuthDialectTests {
             of: OriginalIDToken(issuer: "https://provider.example", subject: "u-1", claims: nil),
             provider: try await relyingParty.provider(subjects), correlationID: subjects.correlationID)
         #expect(
-            carrier.http.requests.map { $0.url.text.prefix { $0 != "?" } }
+            carrier.http.requests.map { String($0.url.text.prefix { $0 != "?" }) }
                 == [FakeCarrier.tokenURL + "/access_token", FakeCarrier.tokenURL + "/refresh_token"])
         for dialect in OAuthDialect.allCases {
             let url = try #require(EndpointURL("https://a.example/token", policy: .httpsOnly))
