@@ -85,7 +85,7 @@ extension Configuration {
     package func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
         var party = provider.unconfiguredParty
         party.extensions = provider.extensions
-        party.variations = provider.variations
+        party.dialect = provider.dialect
         switch provider.kind {
         case .zenkey:
             party.trustedHosts = zenkey.trustedHosts

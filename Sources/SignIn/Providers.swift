@@ -275,7 +275,7 @@ public struct ServerRules: Sendable, Hashable {
     /// The extensions of the protocols that are used.
     public var extensions = ProtocolExtensions()
     /// How requests to a provider without ID tokens are written.
-    public var variations = RequestVariations()
+    public var dialect = OAuthDialect.standard
     /// The values of `typ` that ID tokens may have.
     public var idTokenTypes = IDTokenType.standard
     /// The `response_mode` of authorization requests.
@@ -321,13 +321,20 @@ public struct ServerRules: Sendable, Hashable {
     public var logoutParameters: [String: String] = [:]
 
     /// Whether a nonce ties ID tokens to their requests.
-    public enum Nonce: String, Sendable, CaseIterable { case required, off }
+    public enum Nonce: String, Sendable, CaseIterable {
+        /// Each request has one.
+        case required
+        /// No request has one, for a provider that ignores or refuses it.
+        case off
+    }
 
     /// Whether a code verifier ties codes to their requests.
     public enum PKCE: String, Sendable, CaseIterable {
+        /// Each code has one.
         case required
         /// As ``required``, and an app that made its own request need not have one.
         case optional
+        /// No code has one, for a provider that refuses the challenge.
         case off
     }
 

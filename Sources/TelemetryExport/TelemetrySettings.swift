@@ -110,7 +110,7 @@ extension ValueType where Value == EndpointURL {
 
     /// The base URL of a telemetry receiver. Whether plain http may leave this machine is another setting.
     static var receiverURL: ValueType<EndpointURL> {
-        .scalar("an https URL, or an http URL on a loopback address", show: { $0.text }) {
+        .scalar("an https URL, or an http one", show: { $0.text }) {
             (text, _) throws(InvalidValueError) in
             guard let url = EndpointURL(text, policy: .allowHTTP) else {
                 throw InvalidValueError("is not the URL of a receiver on https or http", receiverRemedy)

@@ -244,7 +244,6 @@ extension CarrierSimulator.StandIn {
                 ("user_endpoint", text(address + "/userinfo" + userQuery)),
             ]
             if emails != nil { section.append(("emails_endpoint", text(address + "/emails"))) }
-            if takesGET { section.append(("refresh_endpoint", text(address + "/token"))) }
         }
         return section + (isForRefresh ? refreshSettings : [])
     }

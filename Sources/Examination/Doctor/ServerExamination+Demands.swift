@@ -189,7 +189,8 @@ extension ServerExamination {
         }
     }
 
-    /// What the settings say in place of the metadata, and the defences that they take away.
+    /// What the settings say in place of the metadata. The defences that they take away are warnings of the
+    /// configuration, which the report has, too.
     mutating func examineDeviations() {
         let rules = known.rules
         if let url = rules.metadataURL { ok("the metadata is that of \(url.text) (metadata_url)") }
@@ -200,17 +201,6 @@ extension ServerExamination {
         if !rules.trustedAudiences.isEmpty {
             let names = rules.trustedAudiences.map(\.text).joined(separator: ", ")
             ok("ID tokens may be for the client and \(names) (trusted_audiences)")
-        }
-        for (name, reason, remedy) in rules.lostDefences(hasIDTokens: known.kind == .oidc) {
-            warning("\(name): \(reason)", fix: remedy)
-        }
-        let endpoints = [provider.tokenEndpoint, provider.userInfoEndpoint, provider.jwksURI, rules.metadataURL]
-        for host in Set(endpoints.compactMap { $0 }.filter { $0.scheme == .http && !$0.isLoopback }.map(\.authority))
-            .sorted()
-        {
-            warning(
-                "requests to \(host) are not encrypted (plain_http_hosts): whoever is between can sign in as anybody",
-                fix: "have the provider serve https")
         }
     }
 

@@ -86,7 +86,14 @@ extension ConfigurationCheck {
     mutating func warnOfDeviations() {
         for provider in configuration.providers {
             for (name, reason, remedy) in provider.rules.lostDefences(hasIDTokens: provider.kind == .oidc) {
-                context.warnings.add("providers.\(provider.id).\(name)", origin("providers"), reason, remedy)
+                let key = "providers.\(provider.id).\(name)"
+                guard let (preset, section) = context.ofPresets[key], name != "tenants" else {
+                    context.warnings.add(key, origin("providers"), reason, remedy)
+                    continue
+                }
+                context.warnings.add(
+                    key, section, reason,
+                    "nothing to do: the preset \(preset) says so, because the provider demands it")
             }
         }
     }

@@ -74,7 +74,7 @@ extension ProviderDraft {
 
 extension ServerRules {
     /// The settings that take a defence away, each with what that means and what to do.
-    package func lostDefences(hasIDTokens: Bool) -> [(name: String, reason: String, remedy: String)] {
+    func lostDefences(hasIDTokens: Bool) -> [(name: String, reason: String, remedy: String)] {
         var lost: [(String, String, String)] = []
         if let tenants, tenants.allowed == nil {
             lost.append(("tenants", "the users of every tenant can sign in", "list the ids of those that may"))
@@ -139,7 +139,7 @@ extension ValueType {
 
     static var authorizationParameters: ValueType<[String: String]> {
         parameters { (name) throws(InvalidValueError) in
-            try ParameterName.check(name, reserved: ParameterName.ofRequests)
+            try ParameterName.check(name, reserved: AuthorizationRequest.ownParameters)
         } value: { (name, text) throws(InvalidValueError) in
             try require(
                 name != "max_age" || text.isDecimal && Int64(text) != nil, else: "is not a number of seconds",
@@ -161,27 +161,19 @@ extension ValueType {
     /// The name of a parameter that an app may send.
     static var requestParameter: ValueType<String> {
         .scalar("the name of a parameter", show: { $0 }) { (text, _) throws(InvalidValueError) in
-            try ParameterName.check(text, reserved: ParameterName.ofRequests + ParameterName.ofStarts)
+            try ParameterName.check(text, reserved: AuthorizationRequest.ownParameters.union(ParameterName.ofStarts))
         }
     }
 }
 
 /// The names of parameters for providers.
 private enum ParameterName {
-    /// What this server sets in authorization requests, or reads of them.
-    static let ofRequests = [
-        "client_id", "client_secret", "client_assertion", "client_assertion_type", "redirect_uri", "response_type",
-        "response_mode", "state", "nonce", "code", "code_verifier", "code_challenge", "code_challenge_method", "scope",
-        "request", "request_uri", "dpop_jkt", "login_hint", "login_hint_token", "id_token_hint", "context",
-        "correlation_id", "grant_type", "iss", "error",
-    ]
     /// The further fields of a start, which an app may send anyway, or which are not for the provider.
-    static let ofStarts = [
-        "acr_values", "max_age", "prompt", "client_type", "mccmnc", "mcc", "mnc", "operator", "phone_number",
-        "tracking_id",
-    ]
+    static let ofStarts = AuthorizationRequest.demandParameters.union([
+        "client_type", "mccmnc", "mcc", "mnc", "operator", "phone_number", "tracking_id",
+    ])
 
-    static func check(_ text: String, reserved: [String]) throws(InvalidValueError) -> String {
+    static func check(_ text: String, reserved: Set<String>) throws(InvalidValueError) -> String {
         try require(
             (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(PercentEncoding.isUnreserved),
             else: "is not the name of a parameter", "use 1 to 64 letters, digits and . _ - ~")

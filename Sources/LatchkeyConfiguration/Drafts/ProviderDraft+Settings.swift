@@ -79,25 +79,11 @@ extension ProviderDraft {
                 + "The primary one is the user's email. If it fails, users sign in all the same, and the log says so."
         ).of(.oauth2),
         Setting(
-            "refresh_endpoint", .optional(.carrierURL), \.rules.variations.refreshEndpoint,
-            "Where refresh tokens are sent. The default is the token endpoint."
-        ).withoutDefault().of(.oauth2),
-        Setting(
-            "scope_separator", .choice, \.rules.variations.scopeSeparator,
-            "What is between the scopes of an authorization request: space, as RFC 6749 has it and by default; or "
-                + "comma."
-        ).withoutDefault().of(.oauth2),
-        Setting(
-            "access_token_parameter", .optional(.parameterName), \.rules.variations.accessTokenParameter,
-            "The query parameter that has the access token in requests for the user, the e-mail addresses and "
-                + "resources, for a provider that does not take it in the Authorization field."
-        ).of(.oauth2),
-        Setting(
-            "dialect", .choice, \.rules.variations.dialect,
+            "dialect", .choice, \.rules.dialect,
             "An OAuth 2.0 of the provider's own. tiktok: client_key is the client id, and commas are between scopes; "
-                + "wechat: also appid and secret are the client, the token request is GET, access tokens are in the "
-                + "query, and the request for the user has the openid of the token response; standard: RFC 6749, the "
-                + "default."
+                + "wechat: also appid and secret are the client, token requests are GET, access tokens are in the "
+                + "query, the request for the user has the openid of the token response, and refresh tokens go to the "
+                + "endpoint refresh_token beside access_token; standard: RFC 6749, the default."
         ).withoutDefault().of(.oauth2),
         Setting(
             "profile", .optional(.choice), \.profile,

@@ -101,7 +101,7 @@ struct ProviderDraft: GroupDraft {
         readTenants(&context)
         if kind == .oauth2, rules.pkce == .off { rules.nonce = .off }
         guard context.problems.count == before else { return nil }
-        let dialect = rules.variations.dialect
+        let dialect = rules.dialect
         if dialect != .standard {
             for index in clients.indices { clients[index].method = clients[index].method ?? .clientSecretPost }
         }

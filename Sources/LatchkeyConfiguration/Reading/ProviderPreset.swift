@@ -19,10 +19,11 @@ package struct ProviderPreset: Sendable {
     package let lacks: [String]
     let settings: [ConfigurationEntry]
 
-    /// A key of the section.
+    /// A key of the section that an administrator gives.
     package struct Key: Sendable {
+        /// As it is written in the section.
         package let name: String
-        /// A value that reads as one.
+        /// A value that it could have.
         package let example: String
         /// The value of a parameter that the section does not have.
         package let usual: String?
@@ -113,6 +114,9 @@ package struct ProviderPreset: Sendable {
             values.append((parameter.name, ConfigurationNode(value: .text(value), origin: origin)))
         }
         guard values.count == parameters.count else { return nil }
+        for setting in settings where !entries.contains(where: { $0.name == setting.name }) {
+            context.ofPresets["\(context.key).\(setting.name)"] = (name, section.origin)
+        }
         let names = parameters.map(\.name)
         return settings.map { $0.with(values, at: section.origin) }
             .overlaid(by: entries.filter { !names.contains($0.name) })

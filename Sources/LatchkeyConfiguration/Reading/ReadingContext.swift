@@ -13,6 +13,8 @@ struct ReadingContext: Sendable {
     var key = ""
     var problems = ProblemList()
     var warnings = ProblemList()
+    /// The settings that presets give, by their keys: with the preset, and the place of the provider's section.
+    var ofPresets: [String: (preset: String, section: ConfigurationOrigin)] = [:]
     /// `zenkey.clients` so far: the environment may add secrets to the file's clients.
     var clients: [ClientDraft] = []
 

@@ -304,11 +304,4 @@ extension ValueType {
             "write one such as id, or data.id for one in an object"
         ) { UserEndpoint.Member($0) }
     }
-
-    static var parameterName: ValueType<String> {
-        .parsed(
-            "the name of a parameter", show: \.self, "is not the name of a parameter",
-            "use 1 to 32 letters, digits, hyphens and underscores"
-        ) { (1...32).contains($0.utf8.count) && $0.utf8.allSatisfy(PercentEncoding.isUnreserved) ? $0 : nil }
-    }
 }

@@ -35,9 +35,9 @@ extension RelyingParty {
         guard configuration.extensions.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests)
         else {
             guard let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo) else {
-                let variations = configuration.variations
-                var url = browsersGoTo.appending(query: variations.spelled(request.items))
-                if let fragment = variations.dialect.fragment { url = url.appending(fragment: fragment) }
+                let dialect = configuration.dialect
+                var url = browsersGoTo.appending(query: dialect.spelled(request.items))
+                if let fragment = dialect.fragment { url = url.appending(fragment: fragment) }
                 return AuthorizationDestination(url: url, expiresIn: nil)
             }
             return AuthorizationDestination(

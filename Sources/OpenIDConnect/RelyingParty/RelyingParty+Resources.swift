@@ -26,7 +26,7 @@ extension RelyingParty {
         }
         let limits = configuration.limits
         let clientTLS = clientTLS(of: client, at: provider)
-        let name = configuration.variations.dialect.userMember
+        let name = configuration.dialect.userMember
         let query = name.flatMap { name in userMember.map { [(name: name, value: $0)] } } ?? []
         var user = try await send(
             "The request to the user endpoint", with: accessToken, key, clientTLS,

@@ -266,8 +266,8 @@ public final class RelyingParty: Sendable {
         ]
         try client?.authenticate(
             &form, &headers, to: url, of: provider, id: random.token(bytes: 16), now: clock.now())
-        form = configuration.variations.spelled(form)
-        let isGet = configuration.variations.dialect == .wechat
+        form = configuration.dialect.spelled(form)
+        let isGet = configuration.dialect.hasTokenRequestsInQuery
         var request = OutboundRequest(
             method: isGet ? .get : .post, url: isGet ? url.appending(query: form) : url,
             headers: isGet ? Array(headers.dropFirst()) : headers, body: isGet ? [] : PercentEncoding.form(form),
@@ -343,7 +343,7 @@ public final class RelyingParty: Sendable {
         accepting mediaType: String = "application/json", _ correlationID: CorrelationID?, codeMayBeSpent: Bool,
         change: (inout OutboundRequest) -> Void = { _ in }, read: (OutboundResponse) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
-        let placed = configuration.variations.place(accessToken, ofType: key == nil ? "Bearer" : "DPoP", in: url)
+        let placed = configuration.dialect.place(accessToken, ofType: key == nil ? "Bearer" : "DPoP", in: url)
         var request = OutboundRequest(
             method: .get, url: placed.url,
             headers: placed.field.map { [$0, ("Accept", mediaType)] } ?? [("Accept", mediaType)],

@@ -41,7 +41,7 @@ extension RelyingParty {
         /// Which extensions of the protocols are used.
         public var extensions = ProtocolExtensions()
         /// How requests to a provider without ID tokens are written.
-        public var variations = RequestVariations()
+        public var dialect = OAuthDialect.standard
         /// Whether ``ExtensionUse/auto`` for ``ProtocolExtensions/dpop`` binds tokens wherever the provider supports
         /// it: because they are stored, where a thief could find them; or because the provider may demand bound tokens
         /// of this client alone, which its metadata does not tell (`dpop_bound_access_tokens` of a client's

@@ -62,6 +62,18 @@ public struct AuthorizationRequest: Sendable {
         endpoint.appending(query: [("client_id", clientID.text), ("request_uri", requestURI)])
     }
 
+    /// The parameters that Latchkey sets or reads itself, and nobody else gives: those of requests and responses of the
+    /// authorization endpoint and the token endpoint by the names of every dialect, and the claims of request objects.
+    package static let ownParameters: Set<String> = [
+        "client_id", "client_key", "appid", "client_secret", "secret", "client_assertion", "client_assertion_type",
+        "redirect_uri", "response_type", "response_mode", "state", "nonce", "code", "code_verifier", "code_challenge",
+        "code_challenge_method", "scope", "request", "request_uri", "dpop_jkt", "login_hint", "login_hint_token",
+        "id_token_hint", "context", "correlation_id", "grant_type", "error", "iss", "sub", "aud", "exp", "nbf", "iat",
+        "jti",
+    ]
+    /// Further parameters of ``demand``, which a configuration may give where the app does not.
+    package static let demandParameters: Set<String> = ["acr_values", "max_age", "prompt"]
+
     private static let responseType = "code"
 
     /// The parameters.

@@ -57,9 +57,10 @@ extension RelyingParty {
         try check(client, at: provider, for: provider.tokenEndpoint)
         let endpoint = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
             try provider.check(client.authentication)
-            if case .refreshToken = grant, let own = configuration.variations.refreshEndpoint { return own }
-            return try provider.mutualTLSAliases.endpoint(
+            let endpoint = try provider.mutualTLSAliases.endpoint(
                 .token, insteadOf: provider.tokenEndpoint, presenting: clientTLS)
+            guard case .refreshToken = grant else { return endpoint }
+            return configuration.dialect.refreshEndpoint(beside: endpoint)
         }
         var tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
             () throws(OIDCError) in
@@ -77,8 +78,9 @@ extension RelyingParty {
             try client.explaining(
                 try TokenResponse(
                     response, limits: configuration.limits, idToken: presence,
-                    dialect: provider.hasIDTokens ? nil : configuration.variations.dialect, proofKey: key,
-                    mustBeBound: dpop(at: provider) == .required))
+                    dialect: provider.hasIDTokens ? nil : configuration.dialect, proofKey: key,
+                    mustBeBound: dpop(at: provider) == .required,
+                    mayLackType: !usesNetworkDiscovery && clientTLS == nil))
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
         tokens.idToken = try mappingErrors(client.signedToken(in: idToken, rules: configuration.idTokenRules)) {
@@ -153,13 +155,15 @@ public struct TokenResponse: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - presence: Whether the response has an ID token.
-    ///   - dialect: That of a provider without ID tokens. Then a response may be a form, and one without `token_type` is
-    ///     one of a Bearer token, as many OAuth 2.0 providers leave it out.
+    ///   - dialect: That of a provider without ID tokens. Then a response may be a form.
     ///   - proofKey: The key of the request's proof; nil if it had none. Then the token type DPoP is refused.
     ///   - mustBeBound: Whether a Bearer token is refused.
+    ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many providers leave it
+    ///     out. It never is one if the request had a proof, so that no bound token is taken for a Bearer token.
     init(
         _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
-        dialect: OAuthDialect? = nil, proofKey: DPoPKey? = nil, mustBeBound: Bool = false
+        dialect: OAuthDialect? = nil, proofKey: DPoPKey? = nil, mustBeBound: Bool = false,
+        mayLackType: Bool = false
     ) throws(OIDCError) {
         guard
             let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes)
@@ -184,7 +188,7 @@ public struct TokenResponse: Sendable, Hashable {
         guard let accessToken = object["access_token"]?.string, accessToken.isVisibleASCII() else {
             throw .unusable("The token endpoint's response has no access_token of visible ASCII characters.")
         }
-        accessTokenKey = try Self.isBound(object["token_type"], dialect != nil, proofKey, mustBeBound) ? proofKey : nil
+        accessTokenKey = try Self.isBound(object["token_type"], mayLackType, proofKey, mustBeBound) ? proofKey : nil
         self.proofKey = proofKey
         self.accessToken = Secret(accessToken)
         idToken =
@@ -212,7 +216,7 @@ public struct TokenResponse: Sendable, Hashable {
         switch type?.string?.lowercased() {
         case "dpop" where proofKey != nil: return true
         case "bearer" where !mustBeBound: return false
-        case nil where type == nil && mayLackType && !mustBeBound: return false
+        case nil where type == nil && mayLackType && proofKey == nil && !mustBeBound: return false
         default:
             throw .unusable(
                 "The token endpoint's response has a token_type other than \(mustBeBound ? "DPoP" : "Bearer").")

@@ -44,13 +44,14 @@ public struct UserInfo: Sendable, Hashable, Redacted {
             }
         }
         for attribute in UserAttribute.verifiable {
-            verified[attribute]// Some write 1.
-            =
-                if let value = flags[attribute].map({ $0.value(in: claims) }) {
-                    attributes[attribute] == nil ? nil : Self.flag(value) ?? value?.integer.map { $0 == 1 }
-                } else {
-                    Self.verified(attribute, attributes, in: claims, renamed)
-                }
+            guard let member = flags[attribute] else {
+                verified[attribute] = Self.verified(attribute, attributes, in: claims, renamed)
+                continue
+            }
+            let value = member.value(in: claims)
+            // Some write 1.
+            let flag = Self.flag(value) ?? value?.integer.map { $0 == 1 }
+            verified[attribute] = attributes[attribute] == nil ? nil : flag
         }
         for claim in ConsentedClaim.allCases where claims[claim.rawValue] != nil {
             self.claims[claim] = Self.value(of: claim, in: claims)

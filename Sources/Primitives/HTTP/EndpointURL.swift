@@ -21,6 +21,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         /// Other hosts that plain http is allowed to, in lower case.
         public var httpHosts: Set<String> = []
 
+        /// Whether plain http is allowed to a host, which is in lower case.
         func allowsHTTP(to host: String) -> Bool {
             allowsAnyHTTP || allowsLoopbackHTTP && HostName.isLoopback(host) || httpHosts.contains(host)
         }

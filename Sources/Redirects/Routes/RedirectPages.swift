@@ -44,7 +44,7 @@ struct SignInPage {
     var outcome: Outcome?
     var user: User?
     var canBeRenewed = false
-    var ways: [(name: String, location: String)] = []
+    var ways: [(name: String, color: String?, location: String)] = []
     /// The URL of this page; nil if the server does not know it.
     var address: String?
 
@@ -106,7 +106,12 @@ struct SignInPage {
                 + "\n<p><small>To the administrator: to offer sign-ins here, \(remedy).</small></p>"
         }
         let items = ways.map { way in
-            "<li><a class=\"button\" href=\"\(HTML.escaped(way.location))\">"
+            // The page's policy allows no style of its own; this attribute is none.
+            let mark = way.color.map { color in
+                "<svg width=\"12\" height=\"12\" aria-hidden=\"true\">"
+                    + "<circle cx=\"6\" cy=\"6\" r=\"6\" fill=\"\(HTML.escaped(color))\"/></svg> "
+            }
+            return "<li><a class=\"button\" href=\"\(HTML.escaped(way.location))\">\(mark ?? "")"
                 + "Sign in with \(HTML.escaped(way.name))</a></li>"
         }
         return "<ul class=\"ways\">\n\(items.joined(separator: "\n"))\n</ul>"
@@ -154,6 +159,7 @@ extension RedirectSignIn {
             return clients.map { client in
                 (
                     name: clients.count == 1 ? provider.title : "\(provider.title) (\(client.id.text))",
+                    color: provider.color,
                     location: api.baseURL.path + Self.start(at: provider.name, for: client, to: SignInPage.path)
                 )
             }

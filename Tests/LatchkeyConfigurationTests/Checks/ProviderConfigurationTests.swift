@@ -137,19 +137,15 @@ struct ProviderConfigurationTests {
         let text = """
             tiktok: {\(Self.oauth2), dialect: tiktok, clients: 'a:b', verified: {email: verified},
             emails_endpoint: 'https://zoom.us/emails', attributes: {email: data.0.mail}},
-            other: {\(Self.oauth2.replacing("'https://zoom.us',", with: "'https://other.example',")), clients: 'a:b',
-            scope_separator: comma, access_token_parameter: access_token, refresh_endpoint: 'https://zoom.us/refresh'}
+            other: {\(Self.oauth2.replacing("'https://zoom.us',", with: "'https://other.example',")), clients: 'a:b'}
             """
         let providers = try load("providers: {\(text)}").configuration.providers
         let (tiktok, other) = (try #require(providers.first), try #require(providers.last))
-        #expect(tiktok.variations.dialect == .tiktok)
+        #expect(tiktok.rules.dialect == .tiktok)
         #expect(tiktok.clients.map(\.authentication) == [.clientSecretPost(Secret("b"))])
         #expect(tiktok.endpoints?.user.verified.mapValues(\.text) == [.email: "verified"])
         #expect(tiktok.endpoints?.user.emails?.text == "https://zoom.us/emails")
-        #expect(other.variations.dialect == .standard)
-        #expect(other.variations.scopeSeparator == .comma)
-        #expect(other.variations.accessTokenParameter == "access_token")
-        #expect(other.variations.refreshEndpoint?.text == "https://zoom.us/refresh")
+        #expect(other.rules.dialect == .standard)
         #expect(other.clients.map(\.authentication) == [.clientSecretBasic(Secret("b"))])
     }
 
@@ -173,7 +169,6 @@ struct ProviderConfigurationTests {
             ("acme: {\(acme), attributes: {name: display_name}}", "attributes: is a setting of kind oauth2;"),
             ("acme: {\(acme), dialect: wechat}", "dialect: is a setting of kind oauth2;"),
             ("zoom: {\(oauth2), clients: 'a:b', verified: {name: x}}", "there is no such attribute"),
-            ("zoom: {\(oauth2), clients: 'a:b', access_token_parameter: 'a b'}", "is not the name of a parameter"),
             ("zoom: {\(oauth2), clients: 'a:b', dialect: wechatt}", "did you mean wechat?"),
             ("zoom: {\(oauth2), clients: [{id: a}], dialect: wechat}", "has no secret"),
             (

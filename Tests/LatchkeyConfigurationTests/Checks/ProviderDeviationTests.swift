@@ -1,4 +1,5 @@
 import Crypto
+import LatchkeyAPI
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
@@ -97,6 +98,15 @@ struct ProviderDeviationTests {
         let found = problems("providers: {acme: {kind: oidc, \(keys), \(Self.clients)}}")
         #expect(found.contains { $0.contains(reason) }, "\(found)")
         #expect(found.allSatisfy { $0.contains("providers.acme") }, "\(found)")
+    }
+
+    @Test("No field of a start is a parameter that an app may send to the provider")
+    func startFields() {
+        for field in APISchema.startFields(of: ["web"], end: "", "") {
+            let found = problems(
+                "providers: {acme: {kind: oidc, \(Self.acme), request_parameters: [\(field.name)], \(Self.clients)}}")
+            #expect(found.first?.contains("sets or reads itself") == true, "\(field.name): \(found)")
+        }
     }
 
     @Test("A client whose nonce is issued, or whose assertion names the issuer, contradicts its provider")

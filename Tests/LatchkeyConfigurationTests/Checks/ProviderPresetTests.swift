@@ -191,6 +191,25 @@ struct ProviderPresetTests {
         #expect(found.count == 1 && found[0].contains(reason), "\(found)")
     }
 
+    @Test("A defence that a preset takes away is a warning at its section, and nothing to do")
+    func lostDefence() throws {
+        func warnings(_ keys: String) throws -> [String] {
+            let text =
+                ConfigurationWarningTests.client + """
+                    providers:
+                      google: {client_id: a, client_secret: b}
+                      linkedin: {client_id: a, client_secret: b\(keys)}
+                    """
+            return try load(text).warnings.map(\.description).filter { $0.hasPrefix("providers.linkedin.") }
+        }
+        let found = try warnings("")
+        #expect(found.count == 1 && found[0].hasPrefix("providers.linkedin.pkce"), "\(found)")
+        #expect(found.first?.contains("nothing to do: the preset linkedin says so") == true, "\(found)")
+        let line = ConfigurationWarningTests.client.split(separator: "\n").count + 3
+        #expect(found.first?.contains("line \(line)]") == true, "\(found)")
+        #expect(try warnings(", pkce: 'off'").first?.contains("remove it as soon as the provider supports it") == true)
+    }
+
     @Test("A problem with a value of a preset is at the line of the parameter, otherwise at that of the section")
     func origins() {
         let text = """

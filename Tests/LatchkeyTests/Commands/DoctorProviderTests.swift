@@ -106,7 +106,7 @@ import Testing
         #expect(remedy.contains("client_secret_basic_encoding to plain") == isWarned, "\(remedy)")
     }
 
-    @Test("What is configured in place of the metadata is told, and what takes a defence away is a warning")
+    @Test("What is configured in place of the metadata is told")
     func deviations() async throws {
         func told(_ change: (inout ServerRules) -> Void) async throws -> [String] {
             try await findings(#""code_challenge_methods_supported":["plain"]"#) { change(&$0.providers[0].rules) }
@@ -123,12 +123,8 @@ import Testing
             "ok the metadata is that of https://op.example/m (metadata_url)",
             "ok configured, whatever the metadata says: jwks_uri",
             "ok ID tokens may be for the client and account (trusted_audiences)",
-            "warning pkce: the nonce alone ties a code to its sign-in: a stolen one can be redeemed",
         ] { #expect(configured.contains(text), "\(configured)") }
         #expect(!configured.contains { $0.contains("does not list S256") })
-        let alone = try await told { ($0.pkce, $0.nonce) = (.off, .off) }
-        #expect(alone.contains { $0.hasPrefix("warning pkce: state alone") }, "\(alone)")
-        #expect(try await told { $0.nonce = .off }.contains { $0.hasPrefix("warning nonce: PKCE alone") })
     }
 
     /// What a provider does, and a part of the remedy.

@@ -147,7 +147,7 @@ import Testing
         let listed = try await Browser().get(base + "/auth/providers").text
         #expect(listed.contains(##"{"id":"google","name":"Google","color":"#4285f4","kind":"oidc","##), "\(listed)")
         let page = try await Browser().get(base + "/sign-in").text
-        #expect(page.contains("Sign in with Google"), "\(page)")
+        #expect(page.contains(##"fill="#4285f4"/></svg> Sign in with Google"##), "\(page)")
         server.send(SIGTERM)
         #expect(await server.ending().status == 0)
     }

@@ -73,6 +73,28 @@ struct MutualTLSRequestTests {
     }
 
     @Test(
+        "A response to a request with a certificate or a proof has a token type",
+        arguments: [(false, false), (true, false), (false, true)])
+    func tokenType(hasCertificate: Bool, hasProof: Bool) async throws {
+        let carrier = FakeCarrier {
+            $0.discovery = .json(FakeCarrier.metadata.with(Self.bindsTokens.0, Self.bindsTokens.1).text)
+            $0.token = .json(FakeCarrier.tokens.with("token_type", nil).text)
+        }
+        let relyingParty = try carrier.relyingParty(ofIssuer: TokenDraft.issuer)
+        let subjects = try SignInSubjects()
+        let client = ClientCredentials(
+            clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s")),
+            clientTLS: hasCertificate ? try Self.clientTLS() : nil)
+        let error = await failure { () async throws(OIDCError) in
+            try await relyingParty.exchange(
+                code: Secret("code-1"), redirectURI: "app:/cb", codeVerifier: nil, client: client,
+                boundTo: hasProof ? DPoPKey() : nil, provider: try await relyingParty.provider(subjects),
+                correlationID: subjects.correlationID)
+        }
+        #expect(error?.code == (hasCertificate || hasProof ? .unusableResponse : nil))
+    }
+
+    @Test(
         "The certificate is presented as the setting and the metadata say",
         arguments: [
             (ExtensionUse.auto, false, [(String, String)](), false), (.auto, false, [bindsTokens], true),

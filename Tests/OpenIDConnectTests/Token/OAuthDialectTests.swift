@@ -5,11 +5,11 @@ import Testing
 @testable import OpenIDConnect
 
 /// Providers without ID tokens whose requests and responses differ from RFC 6749.
-struct RequestVariationsTests {
+struct OAuthDialectTests {
     private let carrier = FakeCarrier { $0.token = .json(#"{"access_token":"access-1"}"#) }
 
     private func relyingParty(
-        tokenURL: String = FakeCarrier.tokenURL, emails: String? = nil, _ change: (inout RequestVariations) -> Void
+        _ dialect: OAuthDialect = .standard, tokenURL: String = FakeCarrier.tokenURL, emails: String? = nil
     ) throws -> RelyingParty {
         func url(_ text: String) throws -> EndpointURL { try #require(EndpointURL(text, policy: .httpsOnly)) }
         var user = UserEndpoint(
@@ -20,7 +20,7 @@ struct RequestVariationsTests {
             authorizationEndpoint: try url(TokenDraft.issuer + "/authorize?theme=dark"),
             tokenEndpoint: try url(tokenURL),
             userEndpoint: user)
-        change(&configuration.variations)
+        configuration.dialect = dialect
         return RelyingParty(configuration: configuration, http: carrier.http, clock: carrier.clock.wallClock)
     }
 
@@ -29,8 +29,8 @@ struct RequestVariationsTests {
             clientID: try #require(ClientID("client-1")), authentication: .clientSecretPost(Secret("s+1")))
     }
 
-    private func authorizationURL(_ change: (inout RequestVariations) -> Void) async throws -> String {
-        let relyingParty = try relyingParty(change)
+    private func authorizationURL(_ dialect: OAuthDialect) async throws -> String {
+        let relyingParty = try relyingParty(dialect)
         let subjects = try SignInSubjects()
         var demand = AuthenticationDemand()
         demand.scopes = ["user.info", "video.list"]
@@ -58,14 +58,12 @@ struct RequestVariationsTests {
 
     @Test("The authorization request names the client and separates the scopes as the provider demands")
     func authorization() async throws {
-        let rows: [(change: @Sendable (inout RequestVariations) -> Void, client: String, scope: String)] = [
-            ({ _ in }, "client_id", "user.info%20video.list"),
-            ({ $0.scopeSeparator = .comma }, "client_id", "user.info%2Cvideo.list"),
-            ({ $0.dialect = .tiktok }, "client_key", "user.info%2Cvideo.list"),
-            ({ $0.dialect = .wechat }, "appid", "user.info%2Cvideo.list"),
+        let rows: [(dialect: OAuthDialect, client: String, scope: String)] = [
+            (.standard, "client_id", "user.info%20video.list"), (.tiktok, "client_key", "user.info%2Cvideo.list"),
+            (.wechat, "appid", "user.info%2Cvideo.list"),
         ]
         for row in rows {
-            let url = try await authorizationURL(row.change)
+            let url = try await authorizationURL(row.dialect)
             // A query that is configured stays.
             #expect(url.hasPrefix(TokenDraft.issuer + "/authorize?theme=dark&\(row.client)=client-1&"), "\(url)")
             #expect(url.contains("&scope=\(row.scope)"), "\(url)")
@@ -76,7 +74,7 @@ struct RequestVariationsTests {
 
     @Test("TikTok's token request is a form with client_key")
     func tiktok() async throws {
-        _ = try await exchange(try relyingParty { $0.dialect = .tiktok }).get()
+        _ = try await exchange(try relyingParty(.tiktok)).get()
         let request = try #require(carrier.http.requests.first)
         #expect(request.method == .post)
         let form = String(decoding: request.body, as: UTF8.self)
@@ -90,7 +88,7 @@ struct RequestVariationsTests {
             $0.token = .json(#"{"access_token":"access-1","openid":"o-1","scope":"snsapi_login"}"#)
             $0.userInfo = .json(#"{"id":"u-1"}"#)
         }
-        let relyingParty = try relyingParty { $0.dialect = .wechat }
+        let relyingParty = try relyingParty(.wechat)
         let tokens = try await exchange(relyingParty).get()
         #expect(tokens.userMember == "o-1")
         let provider = try await relyingParty.provider(try SignInSubjects())
@@ -118,7 +116,7 @@ struct RequestVariationsTests {
         ])
     func wechatErrors(_ code: Int, _ expected: OIDCError.Code, _ name: String) async throws {
         carrier.change { $0.token = .json(#"{"errcode":\#(code),"errmsg":"no"}"#) }
-        guard case .failure(let error) = try await exchange(try relyingParty { $0.dialect = .wechat }) else {
+        guard case .failure(let error) = try await exchange(try relyingParty(.wechat)) else {
             Issue.record("accepted")
             return
         }
@@ -126,28 +124,22 @@ struct RequestVariationsTests {
         #expect(error.carrierError == name)
     }
 
-    @Test("An access token goes into the query under the configured name, and nowhere else")
-    func accessTokenParameter() async throws {
-        carrier.change { $0.userInfo = .json(#"{"id":"u-1"}"#) }
-        let relyingParty = try relyingParty { $0.accessTokenParameter = "oauth_token" }
-        let provider = try await relyingParty.provider(try SignInSubjects())
-        _ = try await relyingParty.user(accessToken: Secret("a&b"), provider: provider)
-        let request = try #require(carrier.http.requests.first)
-        #expect(request.url.text == FakeCarrier.userInfoURL + "?fields=id,name&oauth_token=a%26b")
-        #expect(!request.headers.contains { $0.name == "Authorization" })
-    }
-
-    @Test("A refresh token goes to the configured endpoint, and a code does not")
+    @Test("A refresh token goes to WeChat's endpoint for it, and a code does not")
     func refreshEndpoint() async throws {
-        let other = FakeCarrier.tokenURL + "/refresh"
-        let relyingParty = try relyingParty { $0.refreshEndpoint = EndpointURL(other, policy: .httpsOnly) }
+        let relyingParty = try relyingParty(.wechat, tokenURL: FakeCarrier.tokenURL + "/access_token")
         _ = try await exchange(relyingParty).get()
         let subjects = try SignInSubjects()
         _ = try await relyingParty.refresh(
             Secret("r"), client: try client(),
             of: OriginalIDToken(issuer: "https://provider.example", subject: "u-1", claims: nil),
             provider: try await relyingParty.provider(subjects), correlationID: subjects.correlationID)
-        #expect(carrier.http.requests.map(\.url.text) == [FakeCarrier.tokenURL, other])
+        #expect(
+            carrier.http.requests.map { String($0.url.text.prefix { $0 != "?" }) }
+                == [FakeCarrier.tokenURL + "/access_token", FakeCarrier.tokenURL + "/refresh_token"])
+        for dialect in OAuthDialect.allCases {
+            let url = try #require(EndpointURL("https://a.example/token", policy: .httpsOnly))
+            #expect(dialect.refreshEndpoint(beside: url) == url)
+        }
     }
 
     @Test(
@@ -163,7 +155,7 @@ struct RequestVariationsTests {
     func form(_ body: String, _ type: String, _ token: String?, _ error: String?) async throws {
         let type = type == "form" ? "application/x-www-form-urlencoded; charset=utf-8" : type
         carrier.change { $0.token = OutboundResponse(status: 200, contentType: type, body: Array(body.utf8)) }
-        switch try await exchange(try relyingParty { _ in }) {
+        switch try await exchange(try relyingParty()) {
         case .success(let tokens): #expect(tokens.accessToken.exposed == token)
         case .failure(let failure):
             #expect(token == nil, "\(failure)")
@@ -209,7 +201,7 @@ struct RequestVariationsTests {
             $0.userInfo = .json(Self.user)
             $0.pushedAuthorization = .json(list, status: status)
         }
-        let relyingParty = try relyingParty(emails: FakeCarrier.pushURL) { _ in }
+        let relyingParty = try relyingParty(emails: FakeCarrier.pushURL)
         let provider = try await relyingParty.provider(try SignInSubjects())
         let user = try await relyingParty.user(accessToken: Secret("access-1"), provider: provider)
         #expect(user.subject == "u-1")
