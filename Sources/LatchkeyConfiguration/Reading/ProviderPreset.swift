@@ -143,7 +143,8 @@ extension ConfigurationNode {
         var node = ConfigurationNode(value: value, origin: section)
         switch value {
         case .text(var text):
-            for parameter in parameters where text.contains("{\(parameter.name)}") {
+            // The first one is the likeliest to be wrong, such as the URL of the server.
+            for parameter in parameters.reversed() where text.contains("{\(parameter.name)}") {
                 text = text.replacing("{\(parameter.name)}", with: parameter.node.text ?? "")
                 node.origin = parameter.node.origin
             }

@@ -184,7 +184,7 @@ struct ProviderPresetTests {
             ("google: {client_id: a, client_secret: b, clients: 'c:d'}", "has client_id beside clients"),
             ("google: {client_id: a, client_secret: b, colour: red}", "there is no such key; did you mean color?"),
             ("google: {client_id: a, client_secret: b, color: red}", "is not a color"),
-            ("google:", "is empty, but it is a group of keys"),
+            ("google: []", "is a list, but it is a group of keys"),
         ])
     func wrong(_ section: String, _ reason: String) {
         let found = found(section)
