@@ -326,7 +326,7 @@ public struct ServerRules: Sendable, Hashable {
     /// Whether a code verifier ties codes to their requests.
     public enum PKCE: String, Sendable, CaseIterable {
         case required
-        /// As ``required``, and an app that made its own request need not have one.
+        /// As ``required``. A client that says nothing else accepts an app's own request without one.
         case optional
         case off
     }
