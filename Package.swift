@@ -486,7 +486,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "RedirectsTests",
-            dependencies: ["OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel"]),
+            dependencies: ["HTTPServer", "OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel"]),
         .testTarget(
             name: "TelemetryExportTests",
             dependencies: [

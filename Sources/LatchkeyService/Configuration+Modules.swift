@@ -99,7 +99,11 @@ extension Configuration {
             party.signedBackchannelRequests =
                 provider.mustSignBackchannelRequests ? .always : party.extensions.signedRequestObjects
         }
-        party.urlPolicy = endpointPolicy
+        // Another provider's metadata must not lead requests to a host of the private network.
+        party.urlPolicy = altered(endpointPolicy) {
+            let own = [provider.issuer, provider.metadataURL].compactMap(\.self) + provider.rules.endpoints.values
+            $0.httpHosts.formIntersection(own.map(\.host))
+        }
         party.idTokenRules = idToken
         party.idTokenRules.types = provider.idTokenTypes
         party.idTokenRules.trustedAudiences = Set(provider.trustedAudiences)

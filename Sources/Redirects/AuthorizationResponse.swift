@@ -26,6 +26,9 @@ struct AuthorizationResponse: Sendable {
     var user: UserInfo?
     /// What is malformed; nil if nothing is.
     var problems: String?
+
+    /// A form has 24 KiB at most, with the parameter's name.
+    static let maximumSignedBytes = 24_000
 }
 
 /// Signed authorization responses (JWT Secured Authorization Response Mode, JARM).
@@ -94,7 +97,9 @@ extension AuthorizationResponse {
             if Self.plainNames.contains(where: { reader.has($0) }) {
                 reader.refuse(Self.signedName, "is beside other parameters of an authorization response")
             }
-            signed = reader.visibleText(Self.signedName, limit: 24 * 1024, required: true).map { Secret($0) }
+            signed = reader.visibleText(Self.signedName, limit: Self.maximumSignedBytes, required: true).map {
+                Secret($0)
+            }
             try reader.check()
             return
         }

@@ -12,6 +12,8 @@ final class RedirectEnds: Sendable {
         let response: Response
         /// The token of the session that began.
         var token: Secret?
+        /// When the `session_id` or the offer in the response expires.
+        var expiresAt: Timestamp?
     }
 
     private struct State {

@@ -49,7 +49,7 @@ package struct RedirectsFeature: Feature {
         }
         pendingStarts = quota()
         answeredCodes = quota()
-        ends = RedirectEnds(lifetime: settings.lifetime)
+        ends = RedirectEnds(lifetime: min(settings.lifetime, 3600))
         lifetime = settings.lifetime
     }
 

@@ -332,7 +332,7 @@ public struct ServerRules: Sendable, Hashable {
     public enum PKCE: String, Sendable, CaseIterable {
         /// Each code has one.
         case required
-        /// As ``required``, and an app that made its own request need not have one.
+        /// As ``required``. A client that says nothing else accepts an app's own request without one.
         case optional
         /// No code has one, for a provider that refuses the challenge.
         case off

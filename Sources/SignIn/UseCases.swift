@@ -283,7 +283,7 @@ public struct SignInConfiguration: Sendable {
         public var idle: Int64 = 14 * 86_400
         /// A session, however often it is refreshed.
         public var absolute: Int64 = 90 * 86_400
-        /// After a refresh: how long the old session token is valid.
+        /// After a refresh: how long the old session token is valid; 0 also forbids repeating the refresh.
         public var refreshGrace: Int64 = 30
         /// An issued nonce.
         public var issuedNonce: Int64 = 600

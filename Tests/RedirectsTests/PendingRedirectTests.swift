@@ -1,3 +1,4 @@
+import HTTPServer
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -9,6 +10,16 @@ import Testing
 /// A redirect sign-in under way, as it is kept, and its end.
 @Suite("A pending redirect")
 struct PendingRedirectTests {
+    @Test("The longest signed response fits into a form")
+    func signedResponse() throws {
+        for (count, isRead) in [(24_000, true), (24_001, false)] {
+            let form = Array("response=\(String(repeating: "a", count: count))".utf8)
+            #expect(form.count <= 24 << 10)
+            let query = try #require(Query(form))
+            #expect(((try? AuthorizationResponse(query, provider: "acme"))?.signed != nil) == isRead)
+        }
+    }
+
     @Test("A redirect sign-in keeps its key and the required authentication, and one without is written as before")
     func redirect() throws {
         var start = RedirectStart(

@@ -63,8 +63,7 @@ package struct KitSettings: Sendable {
         provider.rules.requiresIssuer == false ? "\(providerKey).require_iss is false" : nil
     }
     var optionalPKCE: String? {
-        let pkce = provider.rules.pkce
-        guard pkce == .required else { return "\(providerKey).pkce is \(pkce.rawValue)" }
+        guard provider.rules.pkce != .off else { return "\(providerKey).pkce is off" }
         return client.pkce == .optional ? "\(clientKey).pkce is optional" : nil
     }
     var withoutNonce: String? { provider.rules.nonce == .off ? "\(providerKey).nonce is off" : nil }

@@ -86,13 +86,8 @@ extension ServerRules {
             lost.append(("pkce", "the nonce alone ties a code to its sign-in: a stolen one can be redeemed", remedy))
         case .off:
             lost.append(("pkce", "state alone ties a sign-in to its browser: a stolen code is enough", remedy))
-        case .optional:
-            lost.append(
-                (
-                    "pkce", "apps may sign in without PKCE, so a stolen code is enough",
-                    "set it to required once they send a code_verifier"
-                ))
-        case .required: break
+        // Each client without PKCE has a warning.
+        case .optional, .required: break
         }
         if hasIDTokens, !hasNonce, pkce != .off {
             lost.append(("nonce", "PKCE alone ties an ID token to its sign-in", remedy))

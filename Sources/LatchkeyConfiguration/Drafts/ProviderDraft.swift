@@ -100,6 +100,10 @@ struct ProviderDraft: GroupDraft {
         if let profile { meet(profile, &context) }
         readTenants(&context)
         if kind == .oauth2, rules.pkce == .off { rules.nonce = .off }
+        // A client that says nothing of it has what its provider has.
+        for index in clients.indices where rules.pkce == .optional && clients[index].place.given["pkce"] == nil {
+            clients[index].rules.pkce = .optional
+        }
         guard context.problems.count == before else { return nil }
         let dialect = rules.dialect
         if dialect != .standard {

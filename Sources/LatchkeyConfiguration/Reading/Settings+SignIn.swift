@@ -81,7 +81,8 @@ extension Settings {
             "How long a session lasts in total."),
         Setting(
             "sessions.refresh_grace", .seconds(0...300), \.sessions.refreshGrace,
-            "How long after a refresh the former session token is still accepted, for requests in progress."),
+            "How long after a refresh the former session token is still accepted, for requests in progress. With 0 no "
+                + "refresh can be repeated: the used refresh token ends the session."),
         Setting(
             "id_token.clock_skew", .seconds(0...600), \.idToken.clockSkewSeconds,
             "How far a provider's clock may differ from this machine's."),

@@ -152,7 +152,8 @@ public final class RelyingParty: Sendable {
         return try await send("The revocation", provingPossessionOf: nil, at: provider, codeMayBeSpent: false) {
             () throws(OIDCError) in
             try request(
-                items, authenticating: client, to: endpoint, presenting: clientTLS, .token, of: provider, correlationID)
+                items, authenticating: client, to: endpoint, presenting: clientTLS, .resource, of: provider,
+                correlationID)
         } read: { (response) throws(OIDCError) in
             guard response.status == 200 else {
                 throw OIDCError(

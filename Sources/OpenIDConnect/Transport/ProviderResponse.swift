@@ -15,7 +15,7 @@ package enum ProviderResponse {
         value(response, maximumBytes: maximumBytes)?.object
     }
 
-    /// The members of a form, or of a plain text that is one; nil if the content is something else.
+    /// The members of a form, or of a plain text that is one, at most 64; nil if the content is something else.
     static func form(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
         guard response.body.count <= maximumBytes, let mediaType = mediaType(response),
             ["application/x-www-form-urlencoded", "text/plain"].contains(mediaType)
@@ -23,7 +23,7 @@ package enum ProviderResponse {
         var members: [(name: String, value: JSONValue?)] = []
         for item in response.body.split(separator: UInt8(ascii: "&")) {
             let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let name = PercentEncoding.decodeForm(parts[0]),
+            guard parts.count == 2, members.count < 64, let name = PercentEncoding.decodeForm(parts[0]),
                 let value = PercentEncoding.decodeForm(parts[1]), !members.contains(where: { $0.name == name })
             else { return nil }
             members.append((name, .string(value)))

@@ -206,6 +206,8 @@ extension APISchema {
         "iss": text("The issuer of the response (RFC 9207).", example: "https://op1.att.com"),
         "mccmnc": text("The carrier that was chosen.", pattern: "^[0-9]{5,6}$", example: "310410"),
         "login_hint_token": visible("From the choice of the carrier, on a secondary device.", upTo: 4096),
-        "response": visible("In place of all others: a signed JWT that has them (JARM).", upTo: 16_384),
+        "response": visible(
+            "In place of all others: a signed JWT that has them (JARM).",
+            upTo: AuthorizationResponse.maximumSignedBytes),
     ])
 }

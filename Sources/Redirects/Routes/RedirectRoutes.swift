@@ -218,6 +218,9 @@ extension RedirectSignIn: BrowserRedirects {
         let (end, isRepeated) = try await feature.ends.end(for: key, at: environment.clock.now()) {
             try await finish(received, request)
         }
+        if isRepeated, let expiry = end.expiresAt, expiry <= environment.clock.now() {
+            throw SignInError.redirectUnknown
+        }
         guard isRepeated, let token = end.token else { return end.response }
         // The browser may not have got the first response, whose cookies then are sent again. Newer ones stay.
         var response = end.response
@@ -237,20 +240,25 @@ extension RedirectSignIn: BrowserRedirects {
         var response = respond(step)
         guard case .finished(let end) = step else { return .init(response: response) }
         var token: Secret?
+        var seconds: Int64?
         switch end.result {
         case .signedIn(let signedIn):
             token = signedIn.tokens.token
             await api.endFormerSession(of: request)
             api.forgetRegistration(of: request, in: &response)
         case .mustRegister(let offer):
+            seconds = offer.expiresIn
             if let registration = api.registration,
                 let location = end.locationAfterRegistration(at: api.baseURL.origin)
             {
                 response.headers.append(try await registration.cookie(for: offer, endingAt: location, api))
             }
-        case .handedOver, .errandDone, .taskEnded, .failed: break
+        case .handedOver: seconds = Self.sessionCodeLifetime
+        case .errandDone, .taskEnded, .failed: break
         }
-        return .init(response: response, token: token)
+        return .init(
+            response: response, token: token, expiresAt: seconds.map { environment.clock.now().advanced(bySeconds: $0) }
+        )
     }
 
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
@@ -328,6 +336,7 @@ extension BrowserCookies {
         let address = text(startName, of: request).flatMap { Base64URL.decode($0.utf8) }
             .map { String(decoding: $0, as: UTF8.self) }
         guard let address, address.isVisibleASCII(), address.hasPrefix("/"), !address.hasPrefix("//"),
+            !address.hasPrefix("/\\"),
             address.prefix(while: { $0 != "?" }).split(separator: "/").contains(Substring(request.provider))
         else { return nil }
         return address

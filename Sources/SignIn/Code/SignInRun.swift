@@ -156,7 +156,7 @@ extension ServerRules {
     fileprivate func check(
         _ request: SignInRequest, of client: SignInConfiguration.Client
     ) throws(SignInError) {
-        let needsVerifier = pkce != .off && (nonce == .off || pkce == .required && client.rules.pkce == .required)
+        let needsVerifier = pkce != .off && (nonce == .off || client.rules.pkce == .required)
         guard !needsVerifier || request.codeVerifier != nil || request.standsInForCode else {
             throw .codeVerifierMissing
         }

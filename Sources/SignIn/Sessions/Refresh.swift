@@ -22,7 +22,7 @@ package struct RefreshRequest: Sendable {
 ///
 /// An app that lost the response, or two of its windows at once, may repeat the last exchange: all get the same new
 /// tokens, as long as the new refresh token is unused. Any other reuse of a token means that it was copied, so the
-/// session is revoked.
+/// session is revoked. Without a grace period no exchange can be repeated.
 package struct Refresh: Sendable {
     let environment: Environment
     let sessions: Sessions
@@ -63,7 +63,8 @@ package struct Refresh: Sendable {
                 sessions.lastSeen.record(found.session, at: now)
                 guard let tokens = try await rotate(found, shown, presented, request, ticket) else { continue }
                 return signedIn(found, tokens, "refreshed", correlationID)
-            case .justSpent(let found, let last):
+            case .justSpent(let found, let last)
+            where sessions.lifetimes.of(found.session.clientID).refreshGrace > 0:
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
                 sessions.counts.note { $0.refreshedAgain += 1 }
@@ -72,7 +73,7 @@ package struct Refresh: Sendable {
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
                 let tokens = successor.tokens(expiringAt: (found.session.expiresAt, ends.refresh), now: now)
                 return signedIn(found, tokens, "refreshed_again", correlationID)
-            case .spent(let found):
+            case .justSpent(let found, _), .spent(let found):
                 // A caller without access to the client cannot end its sessions either.
                 guard request.clients?.contains(found.session.clientID) ?? true else { throw .refreshTokenInvalid }
                 try await revoke(found, correlationID)

@@ -87,6 +87,10 @@ struct RedirectReturnTests {
         #expect(page.status == 200 && page.body.contains("session_id"))
         #expect(try await popup.come("code=CODE-1").body == page.body)
         #expect(try await popup.come("code=CODE-1", [:]).status == 400)
+        // The session_id in the page is good for two minutes.
+        popup.app.clock.advance(bySeconds: 120)
+        #expect(try await popup.come("code=CODE-1").status == 400)
+        #expect(popup.app.carrier.tokenPosts == 1)
     }
 
     @Test("twice at once gets one end")
@@ -179,6 +183,7 @@ struct RedirectReturnTests {
         let usual = "\(start)client_id=client-1&amp;redirect_uri=https%3A%2F%2Fapp.example%2Fcb\">Start again</a>"
         for forged in [
             nil, "x", Base64URL.encode(Array("//evil.example/zenkey/".utf8)), Base64URL.encode([0xFF, 0x22]),
+            Base64URL.encode(Array(#"/\evil.example/zenkey/"#.utf8)),
         ] {
             var cookies = walk.cookies
             cookies["__Host-latchkey_start"] = forged

@@ -1,6 +1,7 @@
 import Crypto
 import LatchkeyAPI
 import LatchkeyConfiguration
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -123,6 +124,15 @@ struct ProviderDeviationTests {
         #expect(found("\(Self.template), tenants: any", "private_key_file: key").isEmpty)
     }
 
+    @Test("A provider's optional PKCE is for the clients that do not demand it")
+    func optionalPKCE() throws {
+        let clients = "clients: [{id: a, secret: s}, {id: b, secret: s, pkce: required}]"
+        let loaded = try load("providers: {acme: {kind: oidc, \(Self.acme), pkce: optional, \(clients)}}")
+        #expect(loaded.configuration.providers[0].clients.map(\.pkce) == [.optional, .required])
+        let reasons = loaded.warnings.map(\.reason).filter { $0.contains("without PKCE") }
+        #expect(reasons.map { $0.contains("client a may") } == [true], "\(reasons)")
+    }
+
     @Test("An oauth2 provider has a credential, or PKCE")
     func withoutIDTokens() throws {
         let zoom = """
@@ -132,8 +142,13 @@ struct ProviderDeviationTests {
         let text = "providers: {zoom: {\(zoom), clients: [{id: c, secret: s}]}}"
         let rules = try #require(try load(text).configuration.providers.first?.rules)
         #expect(rules.pkce == .off && rules.nonce == .off)
-        let found = problems("providers: {zoom: {\(zoom), clients: [{id: c, token_endpoint_auth_method: none}]}}")
-        #expect(found.first?.contains("anyone could redeem its codes") == true, "\(found)")
+        let one = "client_id: c, token_endpoint_auth_method: none"
+        for (pkce, client) in [("'off'", one), ("optional", one), ("optional", "clients: [{id: c}]")] {
+            let found = problems("providers: {zoom: {\(zoom.replacing("'off'", with: pkce)), \(client)}}")
+            #expect(found.first?.contains("anyone could redeem its codes") == true, "\(found)")
+        }
+        let demanding = "clients: [{id: c, token_endpoint_auth_method: none, pkce: required}]"
+        #expect(problems("providers: {zoom: {\(zoom.replacing("'off'", with: "optional")), \(demanding)}}").isEmpty)
     }
 
     @Test(
@@ -143,7 +158,6 @@ struct ProviderDeviationTests {
             ("\(template), tenants: [\(guid)]", nil, ""),
             ("\(acme), pkce: 'off'", "pkce", "the nonce alone"), ("\(acme), nonce: 'off'", "nonce", "PKCE alone"),
             ("\(acme), pkce: 'off', nonce: 'off', accept_state_alone: true", "pkce", "state alone"),
-            ("\(acme), pkce: optional", "pkce", "without PKCE"),
         ] as [(String, String?, String)])
     func warnings(_ keys: String, _ key: String?, _ reason: String) throws {
         let text = ConfigurationWarningTests.client + "providers: {acme: {kind: oidc, \(keys), \(Self.clients)}}"
@@ -160,6 +174,13 @@ struct ProviderDeviationTests {
         let loaded = try load("\(before)\nproviders: {acme: {kind: oidc, \(keys)}}")
         #expect(loaded.configuration.providers[0].rules.metadataURL?.text == "http://keycloak:8080/m")
         #expect(loaded.configuration.plainHTTPHosts == ["keycloak"])
+        // Another provider's metadata cannot name such a host.
+        for (url, isOwn) in [("http://keycloak:8080/m", true), ("https://other.example/m", false)] {
+            var provider = loaded.configuration.providers[0]
+            provider.rules.metadataURL = EndpointURL(url, policy: .allowHTTP)
+            let policy = loaded.configuration.relyingParty(of: provider).urlPolicy
+            #expect((EndpointURL("http://keycloak:9990/keys", policy: policy) != nil) == isOwn)
+        }
         #expect(
             loaded.warnings.filter { $0.key == "plain_http_hosts" }.map(\.reason).first?.contains("keycloak") == true)
         let alone = try load("plain_http_hosts: [keycloak]").warnings.filter { $0.key == "plain_http_hosts" }

@@ -151,6 +151,8 @@ struct OAuthDialectTests {
             ("access_token=a&access_token=b", "form", nil, nil), ("access_token", "form", nil, nil),
             ("", "form", nil, nil), ("access_token=a", "text/html", nil, nil),
             ("access_token=a&token_type=mac", "form", nil, nil),
+            ("access_token=a" + (1...63).map { "&m\($0)=" }.joined(), "form", "a", nil),
+            ("access_token=a" + (1...64).map { "&m\($0)=" }.joined(), "form", nil, nil),
         ] as [(String, String, String?, String?)])
     func form(_ body: String, _ type: String, _ token: String?, _ error: String?) async throws {
         let type = type == "form" ? "application/x-www-form-urlencoded; charset=utf-8" : type

@@ -13,8 +13,10 @@ struct CarrierBulkheadTests {
         let provider: ProviderMetadata
         let subjects: SignInSubjects
 
-        init(_ change: (inout RelyingParty.Configuration) -> Void = { _ in }) async throws {
-            carrier = FakeCarrier()
+        init(
+            metadata: JSONDraft = FakeCarrier.metadata, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+        ) async throws {
+            carrier = FakeCarrier { $0.discovery = .json(metadata.text, cacheControl: "max-age=864000") }
             relyingParty = try carrier.relyingParty(change)
             subjects = try SignInSubjects()
             provider = try await relyingParty.provider(subjects)
@@ -113,6 +115,24 @@ struct CarrierBulkheadTests {
         }
         #expect(error == nil)
         #expect(await stage.exchange()?.code == .suspended)
+    }
+
+    @Test("A hanging revocation endpoint does not stop sign-ins")
+    func revocation() async throws {
+        let url = TokenDraft.issuer + "/revoke"
+        let stage = try await Stage(metadata: FakeCarrier.metadata.with("revocation_endpoint", "\"\(url)\""))
+        stage.carrier.change { $0.failures[url] = Self.silence }
+        let client = ClientCredentials(
+            clientID: stage.subjects.clientID, authentication: .clientSecretBasic(Secret("s")))
+        for _ in 0..<6 {
+            _ = await failure { () throws(OIDCError) in
+                try await stage.relyingParty.revoke(
+                    (Secret("a"), nil), client: client, provider: stage.provider,
+                    correlationID: stage.subjects.correlationID)
+            }
+        }
+        #expect(stage.carrier.http.requests(to: url).count == 5)
+        #expect(await stage.exchange() == nil)
     }
 
     @Test("Discovery timeouts for one network do not block requests for another")
