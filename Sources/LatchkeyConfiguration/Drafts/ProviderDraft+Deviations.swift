@@ -173,7 +173,7 @@ private enum ParameterName {
         "client_id", "client_secret", "client_assertion", "client_assertion_type", "redirect_uri", "response_type",
         "response_mode", "state", "nonce", "code", "code_verifier", "code_challenge", "code_challenge_method", "scope",
         "request", "request_uri", "dpop_jkt", "login_hint", "login_hint_token", "id_token_hint", "context",
-        "correlation_id", "grant_type", "iss", "error",
+        "correlation_id", "grant_type", "iss", "error", "sub", "aud", "exp", "nbf", "iat", "jti",
     ]
     /// The further fields of a start, which an app may send anyway, or which are not for the provider.
     static let ofStarts = [
