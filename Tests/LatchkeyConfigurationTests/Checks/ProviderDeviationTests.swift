@@ -175,4 +175,36 @@ struct ProviderDeviationTests {
             """
         #expect(problems(text).first?.contains("may also be the issuer of another provider") == true)
     }
+
+    @Test(
+        "Providers of one issuer have the same addresses",
+        arguments: [
+            ("\(acme)", "\(acme)", true),
+            ("\(acme), metadata_url: 'https://a.example/m'", "\(acme), metadata_url: 'https://a.example/m'", true),
+            ("\(acme), metadata_url: 'https://a.example/m'", "\(acme), metadata_url: 'https://b.example/m'", false),
+            ("\(acme)", "\(acme), metadata_url: 'https://b.example/m'", false),
+            ("\(acme), jwks_uri: 'https://b.example/k'", "\(acme)", false),
+            ("\(acme)", "\(acme), token_endpoint: 'https://b.example/t'", false),
+            ("\(acme)", "issuer: 'https://b.example', jwks_uri: 'https://b.example/k'", true),
+            ("\(template), tenants: any", "\(template), tenants: any, jwks_uri: 'https://b.example/k'", false),
+            ("\(template), tenants: any", "issuer: 'https://login.example/x/v2.0'", true),
+            (
+                "\(template), tenants: any",
+                "issuer: 'https://login.example/x/v2.0', jwks_uri: 'https://b.example/k'", false
+            ),
+            (
+                "\(template), tenants: [y]",
+                "issuer: 'https://login.example/x/v2.0', jwks_uri: 'https://b.example/k'", true
+            ),
+        ])
+    func sharedAddresses(_ corp: String, _ partner: String, isValid: Bool) {
+        let found = problems(
+            """
+            providers:
+              corp: {kind: oidc, \(corp), \(Self.clients)}
+              partner: {kind: oidc, \(partner), \(Self.clients)}
+            """)
+        #expect(found.contains { $0.contains("which has other addresses") } == !isValid, "\(found)")
+        #expect(found.isEmpty == isValid, "\(found)")
+    }
 }
