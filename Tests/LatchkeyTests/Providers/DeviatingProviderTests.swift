@@ -341,6 +341,23 @@ import Testing
         }
     }
 
+    @Test("A claim that userinfo told stays where it fails at the next sign-in")
+    func claimsStay() async throws {
+        try await with { walk in
+            walk.harness.simulator.update("acme") {
+                $0.tampering.objects[.userInfo, default: []].append { $0["is_adult"] = .bool(true) }
+            }
+            for fails in [false, true] {
+                if fails { walk.harness.simulator.setFaults([.userInfo500], for: "acme") }
+                let browser = Browser()
+                let done = try await end(walk, browser, ["scope": "openid is_adult"])
+                #expect(done.parameters["status"] == "success")
+                let me = App.Members(of: try await browser.get(walk.origin + "/users/me").response.body)
+                #expect(me["is_adult"]?.bool == true, "fails: \(fails)")
+            }
+        }
+    }
+
     @Test("Fractions of a second and unknown members end no sign-in")
     func tokenResponse() async throws {
         try await with { walk in
