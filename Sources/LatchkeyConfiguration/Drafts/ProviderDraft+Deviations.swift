@@ -141,9 +141,15 @@ extension ValueType {
         parameters { (name) throws(InvalidValueError) in
             try ParameterName.check(name, reserved: ParameterName.ofRequests)
         } value: { (name, text) throws(InvalidValueError) in
+            let longest = AuthenticationDemand.longestMaximumAge
             try require(
-                name != "max_age" || text.isDecimal && Int64(text) != nil, else: "is not a number of seconds",
-                "give one such as 3600")
+                name != "max_age" || text.isDecimal && Int64(text).map { $0 <= longest } ?? false,
+                else: "is not a number of seconds up to \(longest)", "give one such as 3600")
+            // Of a known word beside others, only the known one would be sent.
+            let words = text.split(ascii: " ").map(String.init)
+            try require(
+                name != "prompt" || Prompt.values(words) != nil || words.allSatisfy { Prompt(rawValue: $0) == nil },
+                else: "has a value beside others that it cannot be with", "give it alone")
         }
     }
 

@@ -27,7 +27,8 @@ struct ProviderDeviationTests {
             \(Self.acme), metadata_url: 'https://other.example/m', authorization_endpoint: 'https://a.example/',
             token_endpoint: 'https://t.example/', userinfo_endpoint: 'https://u.example/',
             jwks_uri: 'https://k.example/', end_session_endpoint: 'https://e.example/',
-            trusted_audiences: [account, 'https://api.example'], authorization_parameters: {access_type: offline, hd: a},
+            trusted_audiences: [account, 'https://api.example'],
+            authorization_parameters: {access_type: offline, hd: a, max_age: 31536000, prompt: create},
             request_parameters: [organization, ui_locales], logout_parameters: {logout_uri: '{post_logout_redirect_uri}'},
             nonce: 'off'
             """
@@ -39,7 +40,10 @@ struct ProviderDeviationTests {
                 "userinfo_endpoint": "u.example", "jwks_uri": "k.example", "end_session_endpoint": "e.example",
             ])
         #expect(rules.trustedAudiences.map(\.text) == ["account", "https://api.example"])
-        #expect(rules.parameters.fixed == ["access_type": "offline", "hd": "a"])
+        #expect(
+            rules.parameters.fixed == [
+                "access_type": "offline", "hd": "a", "max_age": "31536000", "prompt": "create",
+            ])
         #expect(rules.parameters.fromApps == ["organization", "ui_locales"])
         #expect(rules.logoutParameters == ["logout_uri": "{post_logout_redirect_uri}"])
         #expect(rules.nonce == .off && rules.pkce == .required)
@@ -86,6 +90,9 @@ struct ProviderDeviationTests {
             ("\(acme), authorization_parameters: {code_challenge: x}", "sets or reads itself"),
             ("\(acme), authorization_parameters: {'a b': x}", "is not the name of a parameter"),
             ("\(acme), authorization_parameters: {max_age: soon}", "is not a number of seconds"),
+            ("\(acme), authorization_parameters: {max_age: '31536001'}", "is not a number of seconds up to"),
+            ("\(acme), authorization_parameters: {prompt: login create}", "beside others that it cannot be with"),
+            ("\(acme), authorization_parameters: {prompt: none login}", "beside others that it cannot be with"),
             ("\(acme), request_parameters: [client_id]", "sets or reads itself"),
             ("\(acme), request_parameters: [client_type]", "sets or reads itself"),
             ("\(acme), request_parameters: [sub]", "sets or reads itself"),
