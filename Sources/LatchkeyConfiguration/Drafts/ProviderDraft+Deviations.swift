@@ -52,6 +52,16 @@ extension ProviderDraft {
         }
     }
 
+    /// Refuses a parameter that has a fixed value and that apps may send.
+    func refuseSharedParameters(_ clients: [Configuration.Client], _ context: inout ReadingContext) {
+        let all = [rules.parameters] + clients.map(\.rules.parameters)
+        let fixed = all.flatMap(\.fixed.keys)
+        guard let name = all.flatMap(\.fromApps).first(where: fixed.contains) else { return }
+        context.refuse(
+            place.origin, "has \(name) in authorization_parameters and in request_parameters",
+            "remove it from one of them")
+    }
+
     /// Refuses requests that nothing would tie to their responses. A provider without PKCE must know the client by
     /// another proof: otherwise anyone could redeem its codes.
     func refuseUnbound(_ clients: [Configuration.Client], _ context: inout ReadingContext) {

@@ -93,6 +93,7 @@ struct ProviderDeviationTests {
             ("\(acme), authorization_parameters: {max_age: '31536001'}", "is not a number of seconds up to"),
             ("\(acme), authorization_parameters: {prompt: login create}", "beside others that it cannot be with"),
             ("\(acme), authorization_parameters: {prompt: none login}", "beside others that it cannot be with"),
+            ("\(acme), request_parameters: [hd], authorization_parameters: {hd: a}", "has hd in"),
             ("\(acme), request_parameters: [client_id]", "sets or reads itself"),
             ("\(acme), request_parameters: [client_type]", "sets or reads itself"),
             ("\(acme), request_parameters: [sub]", "sets or reads itself"),
