@@ -218,6 +218,7 @@ extension BackchannelAuthentication {
         userInfo.attributes = user.profile
         userInfo.verified = user.verified
         userInfo.claims = completion.claimsVault.claims(in: user.claims, of: handle)
+        userInfo.isPartial = user.isPartial
         return userInfo
     }
 
@@ -228,7 +229,8 @@ extension BackchannelAuthentication {
         .init(
             identity: verified.identity, profile: verified.userInfo?.attributes ?? Profile(),
             verified: verified.userInfo?.verified ?? VerifiedFlags(),
-            claims: verified.userInfo.flatMap { completion.claimsVault.stored($0.claims, of: record.handle) })
+            claims: verified.userInfo.flatMap { completion.claimsVault.stored($0.claims, of: record.handle) },
+            isPartial: verified.userInfo?.isPartial ?? false)
     }
 }
 

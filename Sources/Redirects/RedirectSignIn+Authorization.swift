@@ -83,7 +83,7 @@ extension RedirectSignIn {
         request.dpopKey = pending.dpopKey
         request.responseMode = rules.responseMode
         request.parameters = parameters.fixed
-        for name in parameters.fromApps where !pending.start.parameters.isEmpty {
+        for name in parameters.fromApps where parameters.fixed[name] == nil && !pending.start.parameters.isEmpty {
             if let value = pending.start.parameters[name] { request.parameters[name] = value }
         }
         request.repeatsRedirectURI = target.provider.group != nil

@@ -88,12 +88,16 @@ struct RedirectEnd: Sendable {
 }
 
 extension AuthenticationDemand {
-    /// Asks for what the configuration asks for where the app does not. ID tokens are checked as if the app had asked.
+    /// Asks for what the configuration asks for, of which an app may only narrow the levels and shorten the age. ID
+    /// tokens are checked as if the app had asked.
     fileprivate mutating func complete(with fixed: [String: String]) {
         func words(_ name: String) -> [String] { fixed[name]?.split(ascii: " ").map(String.init) ?? [] }
-        if acrValues.isEmpty { acrValues = words("acr_values") }
-        if prompt.isEmpty { prompt = words("prompt").compactMap(Prompt.init) }
-        if maximumAge == nil { maximumAge = fixed["max_age"].flatMap { Int64($0) } }
+        let levels = words("acr_values")
+        let narrowed = acrValues.filter(levels.contains)
+        if !levels.isEmpty { acrValues = narrowed.isEmpty ? levels : narrowed }
+        let prompts = words("prompt").compactMap(Prompt.init)
+        if prompt.isEmpty || prompts.contains(.login) && !prompt.contains(.login) { prompt = prompts }
+        if let longest = fixed["max_age"].flatMap({ Int64($0) }) { maximumAge = min(maximumAge ?? longest, longest) }
     }
 }
 

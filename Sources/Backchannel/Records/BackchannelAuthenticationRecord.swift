@@ -53,6 +53,8 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
         var verified = VerifiedFlags()
         /// The provider's further claims, encrypted by the use case.
         var claims: String?
+        /// As ``UserInfo/isPartial``.
+        var isPartial = false
         /// Former identities, as ``SignInRecord/portedFrom``.
         var portedFrom: [PortedIdentity] = []
     }
@@ -259,6 +261,7 @@ extension BackchannelAuthenticationRecord.VouchedUser {
             json.add(named: attribute.rawValue + "_verified", json: verified[attribute] == true ? "true" : "false")
         }
         json.add("claims", ifPresent: claims)
+        if isPartial { json.add("partial", true) }
         json.add("ported_from", objects: portedFrom) { ported, json in
             ported.identity.write(to: &json)
             json.add("issued_at", ported.issuedAt.secondsSinceEpoch)
@@ -271,7 +274,7 @@ extension BackchannelAuthenticationRecord.VouchedUser {
             let ported = json["ported_from"]?.array
         else { return nil }
         self.init(
-            identity: identity, claims: json["claims"]?.string,
+            identity: identity, claims: json["claims"]?.string, isPartial: json["partial"]?.bool ?? false,
             portedFrom: ported.compactMap { $0.object.flatMap(PortedIdentity.init) })
         for attribute in UserAttribute.allCases { self.profile[attribute] = profile[attribute.rawValue]?.string }
         for attribute in UserAttribute.verifiable {

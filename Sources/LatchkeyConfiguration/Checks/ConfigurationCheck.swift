@@ -96,9 +96,20 @@ struct ConfigurationCheck {
         refuseUnusableCertificates("outbound.additional_ca_bundle", configuration.outbound.additionalAuthorities)
     }
 
-    /// An oauth2 provider has no ID tokens that would show whose users are meant.
+    /// A user is known by issuer and subject. Two providers of one issuer are one, so both must be asked at the same
+    /// addresses. An oauth2 provider has no ID tokens that would show whose users are meant.
     private mutating func refuseSharedIssuers() {
         let trusted = configuration.zenkey.trustedHosts
+        for (index, provider) in configuration.providers.enumerated() where provider.kind != .oauth2 {
+            let isImitated = configuration.providers[..<index].contains {
+                $0.kind != .oauth2 && $0.mayShareIssuer(with: provider) && !$0.hasSameAddresses(as: provider)
+            }
+            refuse(
+                if: isImitated, "providers.\(provider.id).issuer",
+                "is also the issuer of another provider, which has other addresses, so that each could sign in as the "
+                    + "other's users",
+                "keep one of the two providers, or give both the same metadata_url and endpoints")
+        }
         let counts = configuration.providers.reduce(into: [:]) { $0[$1.issuer, default: 0] += 1 }
         for provider in configuration.providers where provider.kind == .oauth2 {
             let isOfTenant = configuration.providers.contains {
@@ -215,5 +226,21 @@ struct ConfigurationCheck {
         return left.contains { one in
             right.contains { other in covers(left, one, other) || covers(right, other, one) }
         }
+    }
+}
+
+extension Configuration.Provider {
+    /// Whether an ID token can be of both providers.
+    fileprivate func mayShareIssuer(with other: Self) -> Bool {
+        if let tenants = rules.tenants {
+            if let others = other.rules.tenants { return tenants.issuer(of: "t") == others.issuer(of: "t") }
+            return tenants.tenant(of: other.issuer.text) != nil
+        }
+        return other.rules.tenants.map { $0.tenant(of: issuer.text) != nil } ?? (issuer == other.issuer)
+    }
+
+    /// Whether the metadata and the endpoints are configured to be at the same addresses.
+    fileprivate func hasSameAddresses(as other: Self) -> Bool {
+        rules.metadataURL == other.rules.metadataURL && rules.endpoints == other.rules.endpoints
     }
 }

@@ -52,6 +52,16 @@ extension ProviderDraft {
         }
     }
 
+    /// Refuses a parameter that has a fixed value and that apps may send.
+    func refuseSharedParameters(_ clients: [Configuration.Client], _ context: inout ReadingContext) {
+        let all = [rules.parameters] + clients.map(\.rules.parameters)
+        let fixed = all.flatMap(\.fixed.keys)
+        guard let name = all.flatMap(\.fromApps).first(where: fixed.contains) else { return }
+        context.refuse(
+            place.origin, "has \(name) in authorization_parameters and in request_parameters",
+            "remove it from one of them")
+    }
+
     /// Refuses requests that nothing would tie to their responses. A provider without PKCE must know the client by
     /// another proof: otherwise anyone could redeem its codes.
     func refuseUnbound(_ clients: [Configuration.Client], _ context: inout ReadingContext) {
@@ -136,9 +146,15 @@ extension ValueType {
         parameters { (name) throws(InvalidValueError) in
             try ParameterName.check(name, reserved: AuthorizationRequest.ownParameters)
         } value: { (name, text) throws(InvalidValueError) in
+            let longest = AuthenticationDemand.longestMaximumAge
             try require(
-                name != "max_age" || text.isDecimal && Int64(text) != nil, else: "is not a number of seconds",
-                "give one such as 3600")
+                name != "max_age" || text.isDecimal && Int64(text).map { $0 <= longest } ?? false,
+                else: "is not a number of seconds up to \(longest)", "give one such as 3600")
+            // Of a known word beside others, only the known one would be sent.
+            let words = text.split(ascii: " ").map(String.init)
+            try require(
+                name != "prompt" || Prompt.values(words) != nil || words.allSatisfy { Prompt(rawValue: $0) == nil },
+                else: "has a value beside others that it cannot be with", "give it alone")
         }
     }
 

@@ -166,8 +166,8 @@ extension ProviderDraft {
         ).of(.oidc),
         Setting(
             "authorization_parameters", .authorizationParameters, \.rules.parameters.fixed,
-            "Parameters of authorization requests, by name, such as access_type: offline. acr_values, max_age and "
-                + "prompt count where the app does not say them."
+            "Parameters of authorization requests, by name, such as access_type: offline. An app that starts "
+                + "a sign-in may only select some of acr_values, and shorten max_age."
         ).of(.oidc, .oauth2),
         Setting(
             "request_parameters", .list(of: .requestParameter, "a list of parameters"), \.rules.parameters.fromApps,

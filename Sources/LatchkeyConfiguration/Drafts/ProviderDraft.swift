@@ -125,6 +125,7 @@ struct ProviderDraft: GroupDraft {
             place.origin, "has backchannel_token_delivery_mode, but no client that authenticates",
             "give a client a secret or a private_key, or set it to off")
         refuseUnbound(clients, &context)
+        refuseSharedParameters(clients, &context)
         guard kind == .oauth2 else { return provider }
         context.refuse(
             if: dialect != .standard && clients.contains { $0.authentication.method != .clientSecretPost },

@@ -65,7 +65,7 @@ extension IssuedClaims {
 extension ClaimValidationContext {
     func foundClient(_ name: String) -> String {
         let named = "\(name) is \(DisplayText.value(claims[name]))"
-        return isClient(name == "aud" ? claims.audience(besides: rules.trustedAudiences) : claims[name]?.string)
+        return (name == "aud" ? hasAudience : isClient(claims[name]?.string))
             ? named : "\(named); the client is «\(expectation.clientID.text)»"
     }
 

@@ -85,7 +85,7 @@ struct ClaimValidationContext: IssuedClaims {
     var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
 
     /// OpenID Connect Core section 3.1.3.7, rule 3: no further audience, unless it is trusted.
-    var hasAudience: Bool { claims.audience(besides: rules.trustedAudiences).map(isClient) ?? false }
+    var hasAudience: Bool { claims.isFor(expectation.clientID, trusting: rules.trustedAudiences) }
 
     /// Of several audiences, the authorized party tells whose token it is.
     var hasAuthorizedParty: Bool {
@@ -290,12 +290,12 @@ extension JSONObject {
         }
     }
 
-    /// The one audience that is not a trusted one; nil if there are several, or none.
-    func audience(besides trusted: Set<ClientID>) -> String? {
-        if let only = onlyAudience { return only }
-        guard !trusted.isEmpty, let several = self["aud"]?.array else { return nil }
-        let names = several.compactMap(\.string)
-        let others = names.filter { name in ClientID(name).map { !trusted.contains($0) } ?? true }
-        return names.count == several.count && others.count == 1 ? others.first : nil
+    /// Whether a client is among the audiences, and each of the others is trusted.
+    func isFor(_ client: ClientID, trusting trusted: Set<ClientID>) -> Bool {
+        if let only = onlyAudience { return only.hasSameBytes(as: client.text) }
+        guard !trusted.isEmpty, let several = self["aud"]?.array else { return false }
+        let names = several.compactMap { $0.string.flatMap { ClientID($0) } }
+        return names.count == several.count && names.contains(client)
+            && names.allSatisfy { $0 == client || trusted.contains($0) }
     }
 }

@@ -191,6 +191,13 @@ public struct VerifiedIDToken: Sendable, Hashable {
     /// The user's attributes in the token. Read on demand, because they are seldom needed.
     public var attributes: UserInfo { UserInfo(claims) }
 
+    /// Those attributes where the userinfo endpoint, which has further ones, does not help.
+    var attributesWithoutUserInfo: UserInfo {
+        var attributes = attributes
+        attributes.isPartial = true
+        return attributes
+    }
+
     /// What an ID token of a later refresh is compared with, besides issuer and subject.
     public var claimsForRefresh: OriginalIDToken.Claims {
         OriginalIDToken.Claims(

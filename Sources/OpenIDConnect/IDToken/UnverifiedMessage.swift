@@ -62,10 +62,12 @@ extension MessageValidationContext {
     var issuer: String { requirements.issuer }
     var now: Timestamp { requirements.now }
 
-    /// The client of the only audience that is not a trusted one.
+    /// Our client that the message is for. Of several the one that is not itself a trusted audience of another, or the
+    /// first by name.
     var client: ClientID? {
-        guard let audience = claims.audience(besides: rules.trustedAudiences) else { return nil }
-        return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
+        let trusted = rules.trustedAudiences
+        let clients = requirements.clients.keys.filter { claims.isFor($0, trusting: trusted) }
+        return clients.min { (trusted.contains($0) ? 1 : 0, $0.text) < (trusted.contains($1) ? 1 : 0, $1.text) }
     }
 
     /// What the messages of the client that this one is for may be signed with; without such a client, of any.

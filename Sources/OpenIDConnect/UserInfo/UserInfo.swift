@@ -11,6 +11,8 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     public var verified = UserAttributes<Bool>()
     /// Further claims that the user consented to share.
     public var claims = ConsentedClaims()
+    /// Whether the provider could not tell all: what is missing here is not withdrawn by the user.
+    public var isPartial = false
 
     /// No attributes.
     public init() {}
@@ -332,7 +334,7 @@ extension RelyingParty {
         } catch {
             guard let fallBack, !isToken else { throw error }
             fallBack(error)
-            return idToken.attributes
+            return idToken.attributesWithoutUserInfo
         }
         do throws(OIDCError) {
             let claims: JSONObject
@@ -340,7 +342,7 @@ extension RelyingParty {
             case .plain(let plain):
                 if let fallBack, plain["sub"]?.isNull ?? true {
                     fallBack(.unusable("The userinfo response has no sub.").at(.init(to: url, status: 200)))
-                    return idToken.attributes
+                    return idToken.attributesWithoutUserInfo
                 }
                 return try UserInfo(plain, subject: idToken.subject)
             case .encrypted(let decrypted): claims = decrypted

@@ -222,7 +222,8 @@ package struct SignInCompletion: Sendable {
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
         record.claims = verified.userInfo.map { userInfo in
             claimsVault.update(
-                with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer), asked: scopes())
+                with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer),
+                asked: userInfo.isPartial ? [] : scopes())
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
         record.tokenUse = verified.tokenUse?.record

@@ -29,7 +29,8 @@ struct ProviderDeviationTests {
             \(Self.acme), metadata_url: 'https://other.example/m', authorization_endpoint: 'https://a.example/',
             token_endpoint: 'https://t.example/', userinfo_endpoint: 'https://u.example/',
             jwks_uri: 'https://k.example/', end_session_endpoint: 'https://e.example/',
-            trusted_audiences: [account, 'https://api.example'], authorization_parameters: {access_type: offline, hd: a},
+            trusted_audiences: [account, 'https://api.example'],
+            authorization_parameters: {access_type: offline, hd: a, max_age: 31536000, prompt: create},
             request_parameters: [organization, ui_locales], logout_parameters: {logout_uri: '{post_logout_redirect_uri}'},
             nonce: 'off'
             """
@@ -41,7 +42,10 @@ struct ProviderDeviationTests {
                 "userinfo_endpoint": "u.example", "jwks_uri": "k.example", "end_session_endpoint": "e.example",
             ])
         #expect(rules.trustedAudiences.map(\.text) == ["account", "https://api.example"])
-        #expect(rules.parameters.fixed == ["access_type": "offline", "hd": "a"])
+        #expect(
+            rules.parameters.fixed == [
+                "access_type": "offline", "hd": "a", "max_age": "31536000", "prompt": "create",
+            ])
         #expect(rules.parameters.fromApps == ["organization", "ui_locales"])
         #expect(rules.logoutParameters == ["logout_uri": "{post_logout_redirect_uri}"])
         #expect(rules.nonce == .off && rules.pkce == .required)
@@ -88,8 +92,18 @@ struct ProviderDeviationTests {
             ("\(acme), authorization_parameters: {code_challenge: x}", "sets or reads itself"),
             ("\(acme), authorization_parameters: {'a b': x}", "is not the name of a parameter"),
             ("\(acme), authorization_parameters: {max_age: soon}", "is not a number of seconds"),
+            ("\(acme), authorization_parameters: {max_age: '31536001'}", "is not a number of seconds up to"),
+            ("\(acme), authorization_parameters: {prompt: login create}", "beside others that it cannot be with"),
+            ("\(acme), authorization_parameters: {prompt: none login}", "beside others that it cannot be with"),
+            ("\(acme), request_parameters: [hd], authorization_parameters: {hd: a}", "has hd in"),
             ("\(acme), request_parameters: [client_id]", "sets or reads itself"),
             ("\(acme), request_parameters: [client_type]", "sets or reads itself"),
+            ("\(acme), request_parameters: [sub]", "sets or reads itself"),
+            ("\(acme), request_parameters: [aud]", "sets or reads itself"),
+            ("\(acme), authorization_parameters: {exp: '1'}", "sets or reads itself"),
+            ("\(acme), authorization_parameters: {nbf: '1'}", "sets or reads itself"),
+            ("\(acme), authorization_parameters: {iat: '1'}", "sets or reads itself"),
+            ("\(acme), authorization_parameters: {jti: x}", "sets or reads itself"),
             ("\(acme), request_parameters: [prompt]", "sets or reads itself"),
             ("\(acme), logout_parameters: {logout_uri: '{url}'}", "has a placeholder that there is not"),
             ("\(acme), pkce: 'off', nonce: 'off'", "state alone ties a sign-in to its browser"),
@@ -199,5 +213,37 @@ struct ProviderDeviationTests {
                 token_endpoint: 'https://zoom.us/t', user_endpoint: 'https://zoom.us/u', subject: id, \(Self.clients)}
             """
         #expect(problems(text).first?.contains("may also be the issuer of another provider") == true)
+    }
+
+    @Test(
+        "Providers of one issuer have the same addresses",
+        arguments: [
+            ("\(acme)", "\(acme)", true),
+            ("\(acme), metadata_url: 'https://a.example/m'", "\(acme), metadata_url: 'https://a.example/m'", true),
+            ("\(acme), metadata_url: 'https://a.example/m'", "\(acme), metadata_url: 'https://b.example/m'", false),
+            ("\(acme)", "\(acme), metadata_url: 'https://b.example/m'", false),
+            ("\(acme), jwks_uri: 'https://b.example/k'", "\(acme)", false),
+            ("\(acme)", "\(acme), token_endpoint: 'https://b.example/t'", false),
+            ("\(acme)", "issuer: 'https://b.example', jwks_uri: 'https://b.example/k'", true),
+            ("\(template), tenants: any", "\(template), tenants: any, jwks_uri: 'https://b.example/k'", false),
+            ("\(template), tenants: any", "issuer: 'https://login.example/x/v2.0'", true),
+            (
+                "\(template), tenants: any",
+                "issuer: 'https://login.example/x/v2.0', jwks_uri: 'https://b.example/k'", false
+            ),
+            (
+                "\(template), tenants: [y]",
+                "issuer: 'https://login.example/x/v2.0', jwks_uri: 'https://b.example/k'", true
+            ),
+        ])
+    func sharedAddresses(_ corp: String, _ partner: String, isValid: Bool) {
+        let found = problems(
+            """
+            providers:
+              corp: {kind: oidc, \(corp), \(Self.clients)}
+              partner: {kind: oidc, \(partner), \(Self.clients)}
+            """)
+        #expect(found.contains { $0.contains("which has other addresses") } == !isValid, "\(found)")
+        #expect(found.isEmpty == isValid, "\(found)")
     }
 }

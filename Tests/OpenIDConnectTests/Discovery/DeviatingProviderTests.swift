@@ -165,8 +165,12 @@ struct DeviatingProviderTests {
     struct AudienceRow: Sendable, CustomTestStringConvertible {
         let audience: String
         var party: String?
+        /// Whether both clients are among the trusted audiences, as they are where a project has several.
+        var isTrusted = false
         let check: IDTokenCheck?
-        var testDescription: String { "\(audience) \(party ?? "without azp")" }
+        var testDescription: String {
+            "\(audience) \(party ?? "without azp")\(isTrusted ? ", clients are trusted" : "")"
+        }
     }
 
     @Test(
@@ -180,7 +184,13 @@ struct DeviatingProviderTests {
             AudienceRow(audience: #"["client-1","other"]"#, party: "client-1", check: .audience),
             AudienceRow(audience: #"["account","api"]"#, party: "client-1", check: .audience),
             AudienceRow(audience: #""account""#, party: "client-1", check: .audience),
-            AudienceRow(audience: #"["client-1","client-1","account"]"#, party: "client-1", check: .audience),
+            AudienceRow(audience: #"["client-1","client-1","account"]"#, party: "client-1", check: nil),
+            AudienceRow(audience: #"["client-2","client-1","api"]"#, party: "client-1", isTrusted: true, check: nil),
+            AudienceRow(audience: #"["client-1","client-2"]"#, party: "client-1", isTrusted: true, check: nil),
+            AudienceRow(
+                audience: #"["client-2","client-1"]"#, party: "client-2", isTrusted: true, check: .authorizedParty),
+            AudienceRow(audience: #"["client-2"]"#, isTrusted: true, check: .audience),
+            AudienceRow(audience: #"["client-2","api"]"#, party: "client-1", isTrusted: true, check: .audience),
             AudienceRow(audience: #"["client-1","account",7]"#, party: "client-1", check: .audience),
             AudienceRow(audience: #"["client-1","Account"]"#, party: "client-1", check: .audience),
         ])
@@ -189,7 +199,8 @@ struct DeviatingProviderTests {
         draft.claims["aud"] = row.audience
         draft.claims["azp"] = row.party.map { "\"\($0)\"" }
         let found = try verified(draft) {
-            $0.trustedAudiences = Set(["account", "api"].compactMap { ClientID($0) })
+            let clients = row.isTrusted ? ["client-1", "client-2"] : []
+            $0.trustedAudiences = Set((["account", "api"] + clients).compactMap { ClientID($0) })
         }
         switch found {
         case .success: #expect(row.check == nil)

@@ -65,7 +65,7 @@ struct BackchannelAuthenticationConformanceTests {
         record.failure = .carrier("access_denied")
         record.user = BackchannelAuthenticationRecord.VouchedUser(
             identity: Records.identity(), profile: [.name: "Jane Doe", .email: "jane@example.com"],
-            verified: [.email: true, .phoneNumber: false], claims: "claims",
+            verified: [.email: true, .phoneNumber: false], claims: "claims", isPartial: true,
             portedFrom: (0..<2).map { number in
                 PortedIdentity(
                     identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
