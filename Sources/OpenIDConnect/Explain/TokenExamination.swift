@@ -79,7 +79,7 @@ package struct TokenExamination: Sendable {
         return steps(HeaderValidationContext.headerRules, context, otherwise: "the header cannot be read") { Check($0) }
     }
 
-    func signatureSteps<Check: MessageCheck>() -> [TokenExplanation<Check>.Step] {
+    func signatureSteps<Check: MessageCheck>(of tenants: TenantIssuers? = nil) -> [TokenExplanation<Check>.Step] {
         let rules = SignatureValidationContext.signatureRules
         guard let text else { return rules.map { .withoutText(Check($0.check)) } }
         guard let token = text.compact.flatMap({ SignedToken($0) }) else {
@@ -87,7 +87,7 @@ package struct TokenExamination: Sendable {
         }
         switch text.keys {
         case .success(let keys):
-            let context = SignatureValidationContext(token, keys: keys)
+            let context = SignatureValidationContext(token, keys: keys.keys(of: tenants, for: token))
             return rules.map { rule in
                 if rule.check == .signature, context.candidates.isEmpty {
                     return .notPossible(Check(rule.check), "there is no key to check it with")

@@ -17,7 +17,7 @@ package struct IDTokenValidator: Sendable {
     package func validate(
         _ token: SignedToken, keys: JSONWebKeySet, expecting expectation: IDTokenExpectation, now: Timestamp
     ) throws(OIDCError) -> VerifiedIDToken {
-        let signature = SignatureValidationContext(token, keys: keys)
+        let signature = SignatureValidationContext(token, keys: keys.keys(of: rules.tenants, for: token))
         for rule in SignatureValidationContext.signatureRules where !rule.isMet(signature) { throw .failed(rule.check) }
         guard let claims = JSONObject(claims: token.payload) else { throw .failed(.claims) }
         let context = ClaimValidationContext(
@@ -40,7 +40,7 @@ package struct IDTokenValidator: Sendable {
                 $0, type: token.header?.type, algorithm: token.header?.algorithm, self, expectation, now: now)
         }
         return token.explanation([
-            token.formatSteps(), token.headerSteps(.marked(rules.types), algorithms), token.signatureSteps(),
+            token.formatSteps(), token.headerSteps(.marked(rules.types), algorithms), token.signatureSteps(of: rules.tenants),
             token.claimsSteps(), token.claimSteps(ClaimValidationContext.claimRules, context),
         ])
     }

@@ -35,6 +35,20 @@ package struct JSONWebKeySet: Sendable {
         keys = entries.compactMap { entry in entry.object.flatMap { try? PublicKey($0) } }
     }
 
+    private init(_ keys: [PublicKey]) { self.keys = keys }
+
+    /// The keys that may have signed a token of a provider for several tenants. Microsoft's keys have `issuer`, with the
+    /// placeholder if they are for all tenants; a key for one tenant must not sign for another.
+    func keys(of tenants: TenantIssuers?, for token: SignedToken) -> JSONWebKeySet {
+        guard tenants != nil else { return self }
+        let issuer = JSONObject(claims: token.payload)?["iss"]?.string ?? ""
+        return JSONWebKeySet(
+            keys.filter { key in
+                guard let own = key.issuer else { return true }
+                return TenantIssuers(own).map { $0.tenant(of: issuer) != nil } ?? own.hasSameBytes(as: issuer)
+            })
+    }
+
     /// The entries of a key set, 1 to ``maximumKeys``.
     package static func entries(of body: [UInt8]) -> [JSONValue]? {
         guard let entries = (try? JSONValue(parsing: body))?.object?["keys"]?.array,
@@ -127,6 +141,8 @@ package struct PublicKey: Sendable {
     package let keyID: String?
     /// The algorithms that fit the key's type, or only its `alg` if it has one.
     package let algorithms: [SigningAlgorithm]
+    /// For which issuer it signs, if its provider says so.
+    let issuer: String?
     private let material: Material
 
     /// - Throws: Why the entry is not a supported key for signatures.
@@ -136,6 +152,7 @@ package struct PublicKey: Sendable {
         algorithms = try Self.algorithms(of: material, named: entry["alg"])
         keyID = entry["kid"]?.string
         guard keyID != nil || entry["kid"] == nil else { throw .keyID }
+        issuer = entry["issuer"]?.string
     }
 
     /// The size of the modulus, or of the curve.

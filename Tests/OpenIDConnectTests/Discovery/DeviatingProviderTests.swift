@@ -137,12 +137,33 @@ struct DeviatingProviderTests {
         }
     }
 
+    @Test(
+        "A key that is for one tenant signs for no other",
+        arguments: [
+            (template, true), ("https://login.carrier.example/m/t-1", true), (nil, true),
+            ("https://login.carrier.example/m/t-2", false), ("https://other.example/{tenantid}/v2.0", false),
+        ] as [(String?, Bool)])
+    func keyOfTenant(issuer: String?, isAccepted: Bool) throws {
+        var draft = TokenDraft()
+        draft.claims["iss"] = "\"https://login.carrier.example/m/t-1\""
+        draft.claims["tid"] = "\"t-1\""
+        let key = issuer.map { TestKey.rsa1.jwk.with("issuer", "\"\($0)\"") } ?? TestKey.rsa1.jwk
+        let found = try verified(draft, key) { $0.tenants = TenantIssuers(Self.template, allowing: ["t-1"]) }
+        switch found {
+        case .success: #expect(isAccepted)
+        case .failure(let error): #expect(!isAccepted && error.check == .key)
+        }
+        // The issuer of a key counts where there are tenants only.
+        draft.claims["iss"] = "\"\(TokenDraft.issuer)\""
+        #expect(throws: Never.self) { try verified(draft, key) { _ in }.get() }
+    }
+
     private func verified(
-        _ draft: TokenDraft, _ change: (inout IDTokenRules) -> Void
+        _ draft: TokenDraft, _ key: JSONDraft = TestKey.rsa1.jwk, _ change: (inout IDTokenRules) -> Void
     ) throws -> Result<VerifiedIDToken, OIDCError> {
         var rules = IDTokenRules()
         change(&rules)
-        let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.rsa1).utf8)))
+        let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet([key]).utf8)))
         let validator = IDTokenValidator(rules: rules, issuer: rules.tenants?.template ?? TokenDraft.issuer)
         let expectation = try expectation()
         let time = Timestamp(secondsSinceEpoch: TokenDraft.now)

@@ -14,7 +14,7 @@ struct OwnParameterTests {
         var request = AuthorizationRequest(
             clientID: try #require(ClientID("client-1")), redirectURI: "https://login.example/cb", demand: demand,
             state: Secret("state-1"), nonce: Secret("nonce-1"), codeChallenge: "challenge-1",
-            correlationID: try #require(CorrelationID("correlation-1")))
+            correlationID: CorrelationID("correlation-1"))
         (request.loginHintToken, request.responseMode, request.dpopKey) = ("token-1", .jwt, DPoPKey())
         // A new member must have a value here, too.
         for value in [Mirror(reflecting: request), Mirror(reflecting: demand)].flatMap(\.children) {
