@@ -24,7 +24,7 @@ struct ConfigurationCheck {
         let needsCarriers = !given.contains("providers") || hasURL || hasClients
         // Browsers sign in without one. What a refused provider would have had is not known.
         let isUnknown = given.contains("providers") && configuration.providers.isEmpty
-        let mayLackKeys = configuration.hasBrowserSignIns || isUnknown
+        let mayLackKeys = (configuration.hasBrowserSignIns || isUnknown) && !hasClients
         let needed = [
             (
                 "api_keys", configuration.apiKeys.isEmpty && !mayLackKeys,
