@@ -4,8 +4,9 @@ swift_files := Sources Clients Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding example-feature browser swift-client android-client openapi third-party \
 	conformance conformance-table camara-table certification-table guides limits providers-report \
-	configuration-reference configuration-schema manual deployment-check image-check tls-check soak chaos network-faults overload sanitizers \
-	fuzz bench bench-peers redirect-costs instructions keyless scaling features nightly docs lint format clean
+	configuration-reference configuration-schema manual deployment-check image-check tls-check soak chaos \
+	network-faults overload sanitizers fuzz bench bench-peers redirect-costs instructions keyless scaling features \
+	nightly docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile

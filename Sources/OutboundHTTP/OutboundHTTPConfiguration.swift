@@ -17,7 +17,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// Whether to send plain http, too, to the hosts that the policy of each URL allows: loopback addresses, for
     /// development and tests, and what an administrator names. The ``addressPolicy`` must also allow them.
     public var allowLoopbackHTTP = false
-    /// The hosts that plain http is sent to, too, but only at private addresses, which the ``addressPolicy`` must allow.
+    /// The hosts that plain http is sent to, too, but only at private addresses, which the ``addressPolicy`` must
+    /// allow.
     public var plainHTTPHosts: Set<String> = []
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?

@@ -23,8 +23,8 @@ package struct PostgreSQLSettings: FeatureSettings {
     /// Such as 150018.
     private static let version = PQlibVersion()
 
-    /// Why libpq would not connect with a URL, before it asks for an address; nil if it would. Has nothing of the URL but
-    /// names of parameters and the words that they may have.
+    /// Why libpq would not connect with a URL, before it asks for an address; nil if it would. Has nothing of the URL
+    /// but names of parameters and the words that they may have.
     static func refusal(of url: Secret) -> String? {
         var message: UnsafeMutablePointer<CChar>?
         defer { PQfreemem(message) }

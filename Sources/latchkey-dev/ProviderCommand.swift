@@ -7,9 +7,9 @@ struct ProviderCommand: AsyncParsableCommand {
         commandName: "provider",
         abstract: "Runs a stand-in for a well-known provider on this machine, to sign in with it.",
         discussion: """
-            Does what the provider's public documentation says of its requests and responses, on 127.0.0.1, and prints a \
-            configuration of Latchkey with which its preset signs in there. The real provider gets no request. Anyone \
-            who can reach the stand-in can sign in as any of its users. Without a name, lists the stand-ins.
+            Does what the provider's public documentation says of its requests and responses, on 127.0.0.1, and prints \
+            a configuration of Latchkey with which its preset signs in there. The real provider gets no request. \
+            Anyone who can reach the stand-in can sign in as any of its users. Without a name, lists the stand-ins.
 
             Exit status: 0 after SIGTERM or SIGINT, 1 if the stand-in cannot start, 64 for wrong options.
             """)

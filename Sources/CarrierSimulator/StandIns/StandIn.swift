@@ -38,7 +38,8 @@ extension CarrierSimulator {
         // Responses.
         var refresh = Refresh.always
         var logout = Logout.none
-        /// What follows the stand-in's address in its issuer. `{tenantid}` stands for the tenant, and is so in metadata.
+        /// What follows the stand-in's address in its issuer. `{tenantid}` stands for the tenant, and is so in
+        /// metadata.
         var issuerPath = ""
         /// Whether authorization responses name the issuer (RFC 9207).
         var namesIssuer = false

@@ -309,8 +309,8 @@ package enum BodyFields {
         }
     }
 
-    /// As ``init(_:from:)``, of a form that a provider has a browser send: what is malformed is repaired, and names may be
-    /// repeated.
+    /// As ``init(_:from:)``, of a form that a provider has a browser send: what is malformed is repaired, and names may
+    /// be repeated.
     package static func repairedForm(_ request: Request) throws(APIError) -> Query {
         guard try isForm(request) else { throw .notAForm }
         guard request.body.count <= keylessBytes else { throw .bodyTooLarge }

@@ -75,7 +75,8 @@ extension ClientDraft {
         Setting(
             "redirect_uri", .optional(.choice), \.rules.sdkRedirectURI,
             "For codes that a provider's SDK gets in the app: what the token request has in place of a redirect_uri "
-                + "that the sign-in does not name. none: no such parameter; empty: an empty one; postmessage: this word."
+                + "that the sign-in does not name. none: no such parameter; empty: an empty one; postmessage: "
+                + "this word."
         ),
         Setting(
             "client_types", .clientTypes, \.rules.clientTypes,

@@ -11,8 +11,8 @@ extension ProviderDraft {
         set { (issuer, issuerTemplate) = (newValue?.url, newValue?.template) }
     }
 
-    /// Sets the issuers of the tenants, after reporting what contradicts them. Metadata that all tenants share is at the
-    /// tenant `common`, unless `metadata_url` says otherwise.
+    /// Sets the issuers of the tenants, after reporting what contradicts them. Metadata that all tenants share is at
+    /// the tenant `common`, unless `metadata_url` says otherwise.
     mutating func readTenants(_ context: inout ReadingContext) {
         guard !place.isBroken else { return }
         guard let template = issuerTemplate else {

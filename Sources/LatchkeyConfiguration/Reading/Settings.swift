@@ -76,9 +76,9 @@ public struct Settings: Sendable {
             "Allows plain HTTP to providers on loopback addresses; for development and tests."),
         Setting(
             "plain_http_hosts", .list(of: .hostName, "a list of host names"), \.plainHTTPHosts,
-            "Hosts of providers that plain HTTP is allowed to, such as a container's name. A provider may use those that "
-                + "its own section names. It is sent to private addresses only, which outbound.allow_private_networks "
-                + "must allow."),
+            "Hosts of providers that plain HTTP is allowed to, such as a container's name. A provider may use those "
+                + "that its own section names. It is sent to private addresses only, which "
+                + "outbound.allow_private_networks must allow."),
         Setting(
             "public_url", .optional(.publicURL), \.publicURL,
             "The base URL of this server as browsers and apps know it."),

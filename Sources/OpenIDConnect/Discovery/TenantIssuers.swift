@@ -3,8 +3,8 @@ import Primitives
 /// The issuers of a provider for several tenants, whose metadata has one issuer with a placeholder, such as
 /// `https://login.microsoftonline.com/{tenantid}/v2.0`.
 ///
-/// Each tenant has its own issuer, with the tenant's id in place of the placeholder. Its ID tokens have the id as `tid`,
-/// too. A user's identity has the issuer of the tenant.
+/// Each tenant has its own issuer, with the tenant's id in place of the placeholder. Its ID tokens have the id as
+/// `tid`, too. A user's identity has the issuer of the tenant.
 public struct TenantIssuers: Sendable, Hashable {
     private static let placeholders = ["{tenantid}", "{tenant}"]
 

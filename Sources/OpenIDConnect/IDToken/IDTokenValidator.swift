@@ -40,7 +40,8 @@ package struct IDTokenValidator: Sendable {
                 $0, type: token.header?.type, algorithm: token.header?.algorithm, self, expectation, now: now)
         }
         return token.explanation([
-            token.formatSteps(), token.headerSteps(.marked(rules.types), algorithms), token.signatureSteps(of: rules.tenants),
+            token.formatSteps(), token.headerSteps(.marked(rules.types), algorithms),
+            token.signatureSteps(of: rules.tenants),
             token.claimsSteps(), token.claimSteps(ClaimValidationContext.claimRules, context),
         ])
     }

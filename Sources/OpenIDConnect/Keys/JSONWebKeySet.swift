@@ -37,8 +37,8 @@ package struct JSONWebKeySet: Sendable {
 
     private init(_ keys: [PublicKey]) { self.keys = keys }
 
-    /// The keys that may have signed a token of a provider for several tenants. Microsoft's keys have `issuer`, with the
-    /// placeholder if they are for all tenants; a key for one tenant must not sign for another.
+    /// The keys that may have signed a token of a provider for several tenants. Microsoft's keys have `issuer`, with
+    /// the placeholder if they are for all tenants; a key for one tenant must not sign for another.
     func keys(of tenants: TenantIssuers?, for token: SignedToken) -> JSONWebKeySet {
         guard tenants != nil else { return self }
         let issuer = JSONObject(claims: token.payload)?["iss"]?.string ?? ""

@@ -19,8 +19,8 @@ extension RelyingParty {
         public var metadataURL: EndpointURL?
         /// Endpoints that win over those of the metadata, by their names there.
         public var endpoints: [String: EndpointURL] = [:]
-        /// The parameters of logout requests, by name, in place of those of OpenID Connect RP-Initiated Logout section 2.
-        /// A value `{state}` stands for what the request else has under that name. Empty for the usual ones.
+        /// The parameters of logout requests, by name, in place of those of OpenID Connect RP-Initiated Logout section
+        /// 2. A value `{state}` stands for what the request else has under that name. Empty for the usual ones.
         public var logoutParameters: [String: String] = [:]
         /// Which schemes the providers' URLs may have.
         public var urlPolicy: EndpointURL.Policy = .httpsOnly

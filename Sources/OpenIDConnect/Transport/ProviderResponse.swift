@@ -87,8 +87,8 @@ package enum ProviderResponse {
                 : "The \(endpoint) refused the \(subject).")
     }
 
-    /// A number of seconds, which some providers write as a text or with a fraction, which is cut off; nil if there is no
-    /// value, or null.
+    /// A number of seconds, which some providers write as a text or with a fraction, which is cut off; nil if there is
+    /// no value, or null.
     /// - Throws: The fault, if the value is neither.
     static func seconds(_ value: JSONValue?, otherwise fault: OIDCError) throws(OIDCError) -> Int64? {
         guard let value, !value.isNull else { return nil }

@@ -73,8 +73,8 @@ public struct UserInfo: Sendable, Hashable, Redacted {
         return flag(claims[attribute.rawValue + "_verified"])
     }
 
-    /// Reads the `user` that Apple sends beside a user's first code: `{"name": {"firstName": "…", "lastName": "…"}}`. It
-    /// is not signed, so that nothing of it but the name is used. Nil if it has no proper name.
+    /// Reads the `user` that Apple sends beside a user's first code: `{"name": {"firstName": "…", "lastName": "…"}}`.
+    /// It is not signed, so that nothing of it but the name is used. Nil if it has no proper name.
     package init?(beside user: JSONValue) {
         let object =
             user.object

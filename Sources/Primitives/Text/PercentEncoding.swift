@@ -61,8 +61,8 @@ package enum PercentEncoding {
         decode(bytes, plusIsSpace: true)
     }
 
-    /// As ``decodeForm(_:)``, for a text that cannot be refused: a malformed escape stays as it is, and a NUL, bytes that
-    /// are not UTF-8, and a text with too many combining marks become U+FFFD.
+    /// As ``decodeForm(_:)``, for a text that cannot be refused: a malformed escape stays as it is, and a NUL, bytes
+    /// that are not UTF-8, and a text with too many combining marks become U+FFFD.
     package static func repairForm(_ bytes: some Collection<UInt8>) -> String {
         if let text = decodeForm(bytes) { return text }
         let bytes = Array(bytes)

@@ -101,8 +101,8 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The same as ``text``.
     public var description: String { text }
 
-    /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin of
-    /// an app's shell or of a browser's extension, which is kept byte for byte.
+    /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin
+    /// of an app's shell or of a browser's extension, which is kept byte for byte.
     public init?(_ text: String) {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
             guard Self.isOfShell(text) else { return nil }

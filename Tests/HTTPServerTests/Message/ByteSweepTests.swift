@@ -6,8 +6,8 @@ struct SweptPlace: Sendable, CustomTestStringConvertible {
     let name: String
     let before: String
     let after: String
-    /// The bytes that make a valid request by RFC 9110, RFC 9112 and, in a query, the URL Standard, listed independently
-    /// of the parser.
+    /// The bytes that make a valid request by RFC 9110, RFC 9112 and, in a query, the URL Standard, listed
+    /// independently of the parser.
     let good: Set<UInt8>
     /// The bytes after which the request is incomplete.
     var waits: Set<UInt8> = []

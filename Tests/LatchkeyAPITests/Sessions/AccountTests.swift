@@ -205,7 +205,8 @@ struct AccountTests {
         app.carrier.script { script in
             script.token = { _ throws(OutboundError) in
                 .json(
-                    #"{"access_token":"ACCESS","token_type":"Bearer","refresh_token":"REFRESH","id_token":"\#(idToken)"}"#
+                    #"{"access_token":"ACCESS","token_type":"Bearer","refresh_token":"REFRESH","#
+                        + #""id_token":"\#(idToken)"}"#
                 )
             }
             guard let status else { return }

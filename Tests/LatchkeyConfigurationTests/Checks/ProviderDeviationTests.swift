@@ -31,7 +31,8 @@ struct ProviderDeviationTests {
             jwks_uri: 'https://k.example/', end_session_endpoint: 'https://e.example/',
             trusted_audiences: [account, 'https://api.example'],
             authorization_parameters: {access_type: offline, hd: a, max_age: 31536000, prompt: create},
-            request_parameters: [organization, ui_locales], logout_parameters: {logout_uri: '{post_logout_redirect_uri}'},
+            request_parameters: [organization, ui_locales],
+            logout_parameters: {logout_uri: '{post_logout_redirect_uri}'},
             nonce: 'off'
             """
         let rules = try provider(keys).rules

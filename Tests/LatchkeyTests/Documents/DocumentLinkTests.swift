@@ -155,7 +155,9 @@ import Testing
         var count = 0
         for (path, text) in try Self.sources() {
             // A page of another site may have such an address, too.
-            for match in text.replacing(/https?:\/\/[^\s"'<>]+/, with: "").matches(of: /docs\/[A-Za-z0-9_\/-]+\.(?:md|png)(#[a-z0-9_-]+)?/) {
+            for match in text.replacing(/https?:\/\/[^\s"'<>]+/, with: "").matches(
+                of: /docs\/[A-Za-z0-9_\/-]+\.(?:md|png)(#[a-z0-9_-]+)?/)
+            {
                 count += 1
                 let page = String(match.0.prefix { $0 != "#" })
                 guard FileManager.default.fileExists(atPath: Repository.path(page)) else {

@@ -54,8 +54,8 @@ struct DeviatingProviderTests {
         arguments: [
             (
                 "https://new.example/x/.well-known/openid-configuration",
-                "https://new.example/x/.well-known/openid-configuration, which is not followed. If it is the provider's, "
-                    + "set issuer to https://new.example/x."
+                "https://new.example/x/.well-known/openid-configuration, which is not followed. If it is the "
+                    + "provider's, set issuer to https://new.example/x."
             ),
             ("https://new.example/m", "set metadata_url to this address."),
             ("/m", "a redirect to https://login.carrier.example/m,"),

@@ -187,7 +187,8 @@ struct OAuthDialectTests {
             ),
             (#"[{"email":"p@b.example","primary":true,"verified":false}]"#, 200, "p@b.example", false),
             (
-                #"[{"email":"x@b.example"},{"email":"v@b.example","verified":true},{"email":"w@b.example","verified":true}]"#,
+                #"[{"email":"x@b.example"},{"email":"v@b.example","verified":true},"#
+                    + #"{"email":"w@b.example","verified":true}]"#,
                 200, "v@b.example", true
             ),
             (
