@@ -51,7 +51,8 @@ struct NumberApp: Sendable {
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
-        pause: PollPauses? = nil, telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
+        lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }, pause: PollPauses? = nil,
+        telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
         (self.northwind, self.southwind) = (northwind, southwind)
@@ -98,6 +99,7 @@ struct NumberApp: Sendable {
                     clock: clock.wallClock))
         }
         var configuration = SignInConfiguration()
+        lifetimes(&configuration.lifetimes)
         configuration.registration = registration.rules
         let context = FeatureContext.test(testStore.store, clock: clock.wallClock)
         redirects = RedirectsFeature(RedirectsSettings(), in: context)

@@ -94,7 +94,7 @@ struct PhoneVerificationAttackTests {
 
     @Test("A confirmation is good for two minutes, and a verification waits an hour for its browser")
     func expiry() async throws {
-        let walk = try await PhoneVerificationWalk(NumberApp())
+        let walk = try await PhoneVerificationWalk(NumberApp(lifetimes: { $0.access = 7200 }))
         let (id, confirmation) = try await walk.open()
         let waiting = try await walk.start()
         walk.app.clock.advance(bySeconds: 120)
