@@ -26,7 +26,7 @@ def secret_text(variable):
     if "DATABASE" in variable:
         return (
             "postgres://latchkey:0123456789abcdef@postgres:5432/latchkey"
-            "?sslmode=verify-full&sslrootcert=/run/secrets/ca.pem"
+            f"?sslmode=verify-full&sslrootcert={options.folder}/tls/fullchain.pem"
         )
     return "ccid-1:0123456789abcdef" if "CLIENTS" in variable else "sha256:" + "0f" * 32
 
