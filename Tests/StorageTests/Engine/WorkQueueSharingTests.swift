@@ -99,7 +99,6 @@ struct WorkQueueSharingTests {
     func heldUp() async throws {
         let queue = try await held(maximumWait: .seconds(5))
         queue.admit(Work(isShared: true), allowing: 0)
-        #expect(queue.sleepingCount == 1)
         try await until { batches.sizes == [1, 1] }
         batches.release()
         await queue.drain()
