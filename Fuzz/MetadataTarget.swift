@@ -8,7 +8,7 @@ enum MetadataTarget {
         urlPolicy: .allowLoopbackHTTP,
         trustedHosts: TrustedHosts(
             ["*.carrier.example", "carrier.example", "127.0.0.1", "::1"].compactMap(TrustedHosts.Pattern.init)),
-        signingAlgorithms: SigningAlgorithm.standard)
+        signingAlgorithms: SigningAlgorithm.standard, endpoints: [:], tenants: nil)
 
     static func read(_ bytes: [UInt8]) {
         JSONPromise.value(bytes)
