@@ -269,8 +269,7 @@ package final class AuthorizationServer: Sendable {
     }
 }
 
-/// What the configuration says of sign-ins at a provider. The members after ``resources`` are for OpenID providers
-/// only.
+/// What the configuration says of sign-ins at a provider. `docs/configuration.md` says which kinds have which setting.
 public struct ServerRules: Sendable, Hashable {
     /// The extensions of the protocols that are used.
     public var extensions = ProtocolExtensions()

@@ -21,6 +21,22 @@ import Testing
         return try shape.shape(JSONValue(parsing: Array(#"{"\#(name)":\#(json)}"#.utf8)), named: "").text
     }
 
+    /// A replay judges by what the capsule has: add a new member to `Capsule.settings` and to `CapsuleReplay.recorded`.
+    @Test("A capsule has each of the rules for ID tokens, but not the length of a token")
+    func rules() throws {
+        let names = [
+            "types": "id_token_types", "clockSkewSeconds": "clock_skew", "maximumAgeSeconds": "max_age_of_issue",
+            "trustedAudiences": "trusted_audiences", "tenants": "tenants",
+        ]
+        var rules = IDTokenRules()
+        rules.trustedAudiences = try [#require(ClientID("another"))]
+        rules.tenants = TenantIssuers("https://example.com/{tenantid}")
+        let members = Mirror(reflecting: rules).children.compactMap(\.label)
+        #expect(Set(members) == Set(names.keys).union(["maximumBytes"]))
+        let settings = try #require(Capsule.settings(of: nil, rules).object)
+        for name in names.values { #expect(settings[name] != nil, "\(name)") }
+    }
+
     /// The members of which something is shown that the provider chose: their numbers. The texts of all members are
     /// hidden unless they are known.
     private static let numbers: Set = ["exp", "iat", "nbf", "auth_time", "expires_in", "interval"]

@@ -47,7 +47,7 @@ package struct IDTokenValidator: Sendable {
     }
 }
 
-/// What is demanded of every ID token.
+/// What is demanded of every ID token. A capsule keeps each member for its replay (`Capsule.settings`).
 public struct IDTokenRules: Sendable, Hashable {
     /// The accepted values of the header parameter `typ`.
     public var types = IDTokenType.standard
@@ -227,7 +227,8 @@ public protocol TokenCheck: RawRepresentable<String>, Sendable, Hashable {
 struct TokenRule<Check: TokenCheck, Context>: Sendable {
     let check: Check
     let isMet: @Sendable (Context) -> Bool
-    /// Whether there is an expected value to compare with; without one the rule is met.
+    /// Whether there is an expected value to compare with; without one the rule is met. Always true for a rule that only
+    /// a setting turns on: a replay takes the recorded result of what was not compared.
     let hasExpectedValue: @Sendable (Context) -> Bool
     /// What the token has, for an explanation: nothing personal, and no nonce.
     let found: @Sendable (Context) -> String

@@ -59,12 +59,13 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// The value of a key, whether or not it has expired.
     @inlinable
-    package subscript(key: Key) -> Value? { entry(of: key)?.value }
+    package subscript(key: Key) -> Value? { places[key].flatMap { ring[Int($0)]?.value } }
 
     /// The value of a key, unless it has expired.
     @inlinable
     package func value(for key: Key, at now: Timestamp) -> Value? {
-        entry(of: key).flatMap { isCurrent($0, at: now) ? $0.value : nil }
+        guard let place = places[key], let since = ring[Int(place)]?.since, isCurrent(since, at: now) else { return nil }
+        return ring[Int(place)]?.value
     }
 
     /// All values, the oldest first.
@@ -116,9 +117,9 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// A clock that was set back by more than the lifetime makes a value old, too.
     @inlinable
-    func isCurrent(_ entry: Entry, at now: Timestamp) -> Bool {
+    func isCurrent(_ since: Timestamp, at now: Timestamp) -> Bool {
         guard let lifetime else { return true }
-        return entry.since.advanced(bySeconds: -lifetime) <= now && now <= entry.since.advanced(bySeconds: lifetime)
+        return since.advanced(bySeconds: -lifetime) <= now && now <= since.advanced(bySeconds: lifetime)
     }
 
     /// Removes the values that have expired, from the oldest on. Younger ones than `now` stay: it may be the time at
@@ -147,7 +148,4 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         (first, used) = (0, entries.count)
         for (place, entry) in entries.enumerated() { places[entry.key] = UInt32(place) }
     }
-
-    @inlinable
-    func entry(of key: Key) -> Entry? { places[key].flatMap { ring[Int($0)] } }
 }

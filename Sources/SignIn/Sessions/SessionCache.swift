@@ -89,18 +89,18 @@ package final class SessionCache: Sendable {
     }
 
     package func look(_ token: TokenHash, at now: Timestamp) -> Look {
-        let entry: Entry? = part(of: token).state.withLock { state in
+        let found: SessionAndUser? = part(of: token).state.withLock { state in
             // A clock that was set back makes every entry unusable.
             if let entry = state.entries.value(for: token, at: now), entry.readAt <= now,
                 now < entry.found.session.expiresAt, entry.generation == generation(of: entry.found.user.id)
             {
                 state.hits &+= 1
-                return entry
+                return entry.found
             }
             state.misses &+= 1
             return nil
         }
-        if let entry { return .hit(entry.found) }
+        if let found { return .hit(found) }
         return .miss(ticket(at: now))
     }
 
