@@ -64,7 +64,9 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// The value of a key, unless it has expired.
     @inlinable
     package func value(for key: Key, at now: Timestamp) -> Value? {
-        guard let place = places[key], let since = ring[Int(place)]?.since, isCurrent(since, at: now) else { return nil }
+        guard let place = places[key], let since = ring[Int(place)]?.since, isCurrent(since, at: now) else {
+            return nil
+        }
         return ring[Int(place)]?.value
     }
 
