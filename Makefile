@@ -64,6 +64,7 @@ third-party:  ## sign in with OpenID providers, and use OAuth clients, from othe
 conformance: build  ## test the release build with the misbehaving carrier in ../shared, if it exists
 	@scripts/setup --test
 	scripts/conformance
+	scripts/conformance --postgres
 
 fuzz:  ## fuzz the parsers, FUZZ_SECONDS (600) each
 	@scripts/setup
