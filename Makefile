@@ -162,7 +162,7 @@ redirect-costs: build  ## measure sign-ins by redirects, plain and with PAR, DPo
 	@scripts/setup --bench
 	Benchmarks/redirects $(REDIRECT_FLAGS)
 
-bench-peers: build  ## measure the release build beside other servers (PEERS=go,hummingbird,python)
+bench-peers: build  ## measure the release build beside other servers (PEERS=go,go-postgres,hummingbird,python)
 	@scripts/setup --bench-peers
 	Benchmarks/run --peers $(PEERS) $(BENCH_FLAGS)
 

@@ -11,7 +11,8 @@ from programs import API_KEY, BUILD, CLIENT, HERE, SECRET, Program, carrier, fai
 from programs import sign_in
 
 PEERS = HERE / "peers"
-NAMES = ("go", "hummingbird", "python")
+NAMES = ("go", "go-postgres", "hummingbird", "python")
+WITH_POSTGRES = HERE / "with_postgres"
 FAULTS = {
     "signature": "an ID token with another's signature", "kid": "an ID token of an unknown key",
     "none": "an ID token without a signature", "iss": "another issuer", "aud": "another audience",
@@ -33,12 +34,12 @@ def run(words, what, seconds, folder=HERE, **environment):
         fail(f"{what} failed:\n{log.read_text(errors='replace')[-2000:]}")
 
 
-def build_go():
+def build_go(tags="", name="go"):
     if not in_path("go") or not pathlib.Path("/usr/share/gocode/src/github.com/coreos/go-oidc").is_dir():
         fail("Go or its libraries are missing: run scripts/setup --bench-peers")
-    program = BUILD / "sign-in-go"
+    program = BUILD / f"sign-in-{name}"
     # Debian's libraries, so that nothing is downloaded.
-    run(["go", "build", "-o", program, "."], "building the Go server", 600, PEERS / "go",
+    run(["go", "build", "-tags", tags, "-o", program, "."], "building the Go server", 600, PEERS / "go",
         GO111MODULE="off", GOPATH=f"{BUILD}/gopath:/usr/share/gocode", GOCACHE=f"{BUILD}/gocache")
     return [program]
 
@@ -65,7 +66,9 @@ def build_python():
 def starter(name):
     """Builds a server; returns a function of a folder and a carrier that starts it."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    words = {"go": build_go, "hummingbird": build_hummingbird, "python": build_python}[name]()
+    words = {
+        "go": build_go, "go-postgres": lambda: build_go("postgres", "go-postgres"), "hummingbird": build_hummingbird,
+        "python": build_python}[name]()
 
     def start(folder, provider):
         port = free_port()
@@ -73,7 +76,7 @@ def starter(name):
             "PORT": str(port), "DB_PATH": f"{folder}/bench.db", "API_KEY": API_KEY, "CLIENT_ID": CLIENT,
             "CLIENT_SECRET": SECRET,
             "DISCOVERY_URL": f"http://127.0.0.1:{provider.port}/.well-known/openid_configuration"}
-        command = words
+        command = [WITH_POSTGRES, f"{folder}/postgres", *words] if name == "go-postgres" else words
         if name == "python":
             command = [*words, "--app-dir", PEERS / "python", "--port", port]
             environment["PYTHONPYCACHEPREFIX"] = f"{BUILD}/pycache"
@@ -103,7 +106,7 @@ def broken_promises(server, folder):
     status, found = user(token)
     if status != 200 or "user_id" not in found:
         return [f"GET /users/me got {status}: {found}"]
-    stored = b"".join(path.read_bytes() for path in pathlib.Path(folder).iterdir() if path.is_file())
+    stored = b"".join(path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file())
     first, second = (sign_in(server, 5, code="once-5-a", verifier=letter * 64)[0] for letter in "vw")
     checks = {
         "one user for one issuer and subject": identifier(0, "again") == found["user_id"] != identifier(1, "first"),
@@ -130,6 +133,10 @@ def check(name, start):
 def compare(settings, names, count):
     """Latchkey and its peers in turn: medians of each, and the medians of the ratios."""
     starters = {"Latchkey": lambda folder, provider: latchkey(settings.program, f"{folder}/bench.db", provider.port)}
+    if "go-postgres" in names:
+        # The costs of both include those of the database.
+        starters["Latchkey on PostgreSQL"] = lambda folder, provider: latchkey(
+            settings.program, "", provider.port, [WITH_POSTGRES, f"{folder}/postgres"])
     for name in names:
         starters[name] = starter(name)
     for name, start in starters.items():

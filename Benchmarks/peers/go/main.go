@@ -1,10 +1,9 @@
-// The sign-in contract on net/http, go-oidc, oauth2 and database/sql.
+// The sign-in contract on net/http, go-oidc, oauth2 and database/sql or pgx.
 package main
 
 import (
 	"crypto/rand"
 	"crypto/subtle"
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -82,7 +81,7 @@ func (s *server) me(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	user, err := s.store.user(r.Context(), token, time.Now())
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, errNoSession) {
 		writeError(w, http.StatusUnauthorized, "invalid_token")
 		return
 	} else if err != nil {

@@ -1,3 +1,6 @@
+//go:build !postgres
+// +build !postgres
+
 package main
 
 import (
@@ -17,6 +20,8 @@ CREATE TABLE IF NOT EXISTS sessions(
   token_hash BLOB PRIMARY KEY, refresh_hash BLOB NOT NULL,
   user_id INTEGER NOT NULL REFERENCES users(id),
   created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID;`
+
+var errNoSession = sql.ErrNoRows
 
 type user struct {
 	ID        int64 `json:"user_id"`
