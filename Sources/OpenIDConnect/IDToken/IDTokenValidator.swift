@@ -227,8 +227,8 @@ public protocol TokenCheck: RawRepresentable<String>, Sendable, Hashable {
 struct TokenRule<Check: TokenCheck, Context>: Sendable {
     let check: Check
     let isMet: @Sendable (Context) -> Bool
-    /// Whether there is an expected value to compare with; without one the rule is met. Always true for a rule that only
-    /// a setting turns on: a replay takes the recorded result of what was not compared.
+    /// Whether there is an expected value to compare with; without one the rule is met. Always true for a rule that a
+    /// setting turns on: a replay takes the recorded result of what was not compared.
     let hasExpectedValue: @Sendable (Context) -> Bool
     /// What the token has, for an explanation: nothing personal, and no nonce.
     let found: @Sendable (Context) -> String
