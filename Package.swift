@@ -50,13 +50,13 @@ let package = Package(
         .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
         .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
-        .trait(name: "Telemetry", description: "Export of traces and metrics with OpenTelemetry's protocol"),
+        .trait(name: "TelemetryExport", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
             "Linking", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout", "ProviderResources",
-            "Redirects", "Registration", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -345,7 +345,7 @@ let package = Package(
                 .target(name: "Registration", condition: .when(traits: ["Registration"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
-                .target(name: "TelemetryExport", condition: .when(traits: ["Telemetry"])),
+                .target(name: "TelemetryExport", condition: .when(traits: ["TelemetryExport"])),
                 .target(name: "Transactions", condition: .when(traits: ["Transactions"])),
                 .target(name: "Zephr", condition: .when(traits: ["Zephr"])),
             ]

@@ -51,7 +51,7 @@ import SignIn
 #if StatusPage
     import StatusPage
 #endif
-#if Telemetry
+#if TelemetryExport
     import TelemetryExport
 #endif
 #if Transactions
@@ -137,7 +137,7 @@ extension FeatureList {
         #if StatusPage
             .adding(StatusPageFeature.self)
         #endif
-        #if Telemetry
+        #if TelemetryExport
             .adding(TelemetryExportFeature.self)
         #endif
         #if Transactions
