@@ -221,6 +221,29 @@ import Testing
         }
     }
 
+    @Test("A code that an app posts must meet what is fixed, of the provider and of the client")
+    func fixedDemandOfPostedCodes() async throws {
+        let rows: [([String: String], CarrierSimulator.Fault?, Int, String)] = [
+            ([:], nil, 200, ""), (["acr_values": "a1 a3"], nil, 200, ""), ([:], .idTokenWrongACR, 401, "(acr)"),
+            ([:], .idTokenMissingACR, 401, "(acr)"), ([:], .idTokenOldAuthentication, 401, "(auth_time)"),
+            ([:], .idTokenMissingAuthenticationTime, 401, "(auth_time)"),
+            (["acr_values": "a1"], nil, 400, "acr_values"),
+        ]
+        try await with({
+            $0.rules.parameters.fixed = ["acr_values": "a1", "max_age": "60"]
+            // The simulator's codes have it.
+            $0.clients[0].rules.parameters.fixed = ["acr_values": "a3"]
+        }) { walk in
+            for (asked, fault, status, named) in rows {
+                walk.harness.simulator.setFaults(Set([fault].compactMap(\.self)), for: "acme")
+                let answer = try await post(walk, try walk.code(at: "acme").merging(asked) { $1 })
+                let description = answer.json["error_description"]?.string ?? ""
+                #expect(answer.status == status, "\(asked) \(named) \(description)")
+                #expect(status == 200 || description.contains(named), "\(description)")
+            }
+        }
+    }
+
     @Test("A logout has the configured parameters")
     func logoutParameters() async throws {
         try await with({
