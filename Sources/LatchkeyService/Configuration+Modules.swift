@@ -110,6 +110,7 @@ extension Configuration {
         party.idTokenRules.tenants = provider.tenants
         party.metadataURL = provider.metadataURL
         party.endpoints = provider.rules.endpoints
+        party.userMembers = provider.userMembers
         party.logoutParameters = provider.logoutParameters
         party.signingAlgorithms = provider.clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
         party.bulkhead = outbound.bulkhead

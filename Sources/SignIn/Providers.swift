@@ -277,7 +277,7 @@ package final class AuthorizationServer: Sendable {
     }
 }
 
-/// What the configuration says of sign-ins at a provider. The members after ``resources`` are for OpenID providers
+/// What the configuration says of sign-ins at a provider. The members after ``userMembers`` are for OpenID providers
 /// only.
 public struct ServerRules: Sendable, Hashable {
     /// The extensions of the protocols that are used.
@@ -299,6 +299,8 @@ public struct ServerRules: Sendable, Hashable {
     public var storesTokens = false
     /// The resources that are fetched with a user's tokens, by their name in paths.
     public var resources: [String: EndpointURL] = [:]
+    /// Where users' attributes are.
+    public var userMembers = UserMembers()
     /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if none may.
     public var loginInitiationClient: ClientID?
     /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'

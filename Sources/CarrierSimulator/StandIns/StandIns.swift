@@ -55,7 +55,7 @@ extension CarrierSimulator.StandIn {
                 claims["name"] = .string(facts.user.name)
                 claims["emails"] = .texts([facts.user.email])
             }
-            $0.givesVerifiedEmail = nil
+            $0.givesVerifiedEmail = false
         },
         openID(
             "cognito", "Amazon Cognito",
@@ -126,11 +126,9 @@ extension CarrierSimulator.StandIn {
         openID("kakao", "Kakao", "https://developers.kakao.com/docs/latest/en/kakaologin/rest-api") {
             $0.authenticationMethods = ["client_secret_post"]
             $0.scopes = ["openid", "profile_nickname", "account_email"]
-            // The nickname is no name.
-            $0.user = { ["sub": .string($0.subject), "nickname": .string($0.user.givenName)] }
+            $0.user = { ["sub": .string($0.subject), "nickname": .string($0.user.name)] }
             $0.notes = ["`logout_redirect_uri` at logout"]
             $0.logout = .kakao
-            $0.givesName = false
             $0.givesVerifiedEmail = nil
         },
         openID("keycloak", "Keycloak", "https://www.keycloak.org/securing-apps/oidc-layers") {
@@ -255,11 +253,10 @@ extension CarrierSimulator.StandIn {
             // Only what the parameter claims asks for.
             $0.user = { facts in
                 [
-                    "sub": .string(facts.subject), "preferred_username": .string(facts.user.id),
+                    "sub": .string(facts.subject), "preferred_username": .string(facts.user.name),
                     "email": .string(facts.user.email), "email_verified": true,
                 ]
             }
-            $0.givesName = false
         },
         openID("yahoo", "Yahoo", "https://developer.yahoo.com/sign-in-with-yahoo/") {
             $0.scopes = ["openid", "profile", "email"]

@@ -190,13 +190,9 @@ public struct VerifiedIDToken: Sendable, Hashable {
     }
 
     /// The user's attributes in the token. Read on demand, because they are seldom needed.
-    public var attributes: UserInfo { UserInfo(claims) }
-
-    /// Those attributes where the userinfo endpoint, which has further ones, does not help.
-    var attributesWithoutUserInfo: UserInfo {
-        var attributes = attributes
-        attributes.isPartial = true
-        return attributes
+    /// - Parameter isPartial: Whether the userinfo endpoint, which has further ones, does not help.
+    func attributes(_ members: UserMembers, isPartial: Bool = false) -> UserInfo {
+        altered(UserInfo(claims, members)) { $0.isPartial = isPartial }
     }
 
     /// What an ID token of a later refresh is compared with, besides issuer and subject.

@@ -123,7 +123,7 @@ struct ProviderPresetTests {
         #expect(providers[0].clients[0].scopes == ["openid"])
         #expect(providers[0].clients[0].redirectURIs == ["https://app.example.com/in"])
         #expect(
-            providers[1].endpoints?.user.attributes.mapValues(\.text) == [
+            providers[1].userMembers.attributes.mapValues(\.text) == [
                 .name: "first_name", .givenName: "first_name", .familyName: "last_name", .email: "mail",
             ])
     }

@@ -351,6 +351,31 @@ import Testing
 
     // MARK: Extras
 
+    @Test("Attributes are read from configured claims, of userinfo and of ID tokens", arguments: [true, false])
+    func members(hasUserInfo: Bool) async throws {
+        try await with({
+            $0.rules.userMembers.attributes = ["emails.0", "nick"].map(UserEndpoint.Member.init).enumerated().reduce(
+                into: [:]
+            ) { $0[$1.offset == 0 ? .email : .name] = $1.element }
+            $0.rules.userMembers.verified = [.email: UserEndpoint.Member("flags.confirmed")].compactMapValues { $0 }
+        }) { walk in
+            let claims: [String: JSONValue] = [
+                "emails": ["jo@example.org", "x@example.org"], "nick": "Jo", "flags": ["confirmed": true],
+                "email": "other@example.org", "email_verified": false,
+            ]
+            walk.harness.simulator.update("acme") {
+                if !hasUserInfo { $0.faults = [.userInfo500] }
+                $0.tampering.idTokens.append { for (name, value) in claims { $0.claims[name] = value } }
+                $0.tampering.objects[.userInfo, default: []].append { for (name, value) in claims { $0[name] = value } }
+            }
+            let browser = Browser()
+            #expect(try await end(walk, browser, ["scope": "openid email"]).parameters["status"] == "success")
+            let me = App.Members(of: try await browser.get(walk.origin + "/users/me").response.body)
+            #expect(me["email"]?.string == "jo@example.org" && me["name"]?.string == "Jo", "\(me)")
+            #expect(me["email_verified"]?.bool == true)
+        }
+    }
+
     @Test(
         "Userinfo that is no help ends no sign-in: the ID token counts; another sub does",
         arguments: [
