@@ -34,12 +34,12 @@ extension CarrierSimulator.StandIn {
         openID("auth0", "Auth0", "https://auth0.com/docs/api/authentication") {
             $0.settings = [("domain", "example.auth0.com")]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("authentik", "authentik", "https://docs.goauthentik.io/add-secure-apps/providers/oauth2/") {
             $0.settings = [("url", "https://id.example.com"), ("application", "example")]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("azure-b2c", "Microsoft", "https://learn.microsoft.com/azure/active-directory-b2c/openid-connect") {
             $0.settings = [
@@ -91,7 +91,7 @@ extension CarrierSimulator.StandIn {
         openID("fusionauth", "FusionAuth", "https://fusionauth.io/docs/lifecycle/authenticate-users/oauth/endpoints") {
             $0.settings = [("url", "https://auth.example.com")]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("gitlab", "GitLab", "https://docs.gitlab.com/integration/openid_connect_provider/") {
             $0.scopes = ["openid", "profile", "email", "read_user", "api"]
@@ -170,7 +170,7 @@ extension CarrierSimulator.StandIn {
             $0.settings = [("url", "https://example.logto.app"), ("id_token_signed_response_alg", "RS256")]
             $0.logout = .standard
             $0.namesIssuer = true
-            $0.asksOfflineAccess(("prompt", "consent"))
+            $0.refresh = .scope("offline_access")
         },
         openID("microsoft", "Microsoft", "https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc") {
             $0.isEntra(tenant: tenant)
@@ -196,7 +196,7 @@ extension CarrierSimulator.StandIn {
             $0.settings = [("domain", "example.okta.com")]
             $0.scopes = ["openid", "profile", "email", "address", "phone", "offline_access", "groups"]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("onelogin", "OneLogin", "https://developers.onelogin.com/openid-connect/api/provider-config") {
             $0.settings = [("subdomain", "example")]
@@ -209,13 +209,13 @@ extension CarrierSimulator.StandIn {
             $0.issuerPath = "/"
             $0.metadataPath = "/domain/v2.0/.well-known/openid-configuration"
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("ory", "Ory", "https://www.ory.com/docs/oauth2-oidc/openid-connect-claims-scope-custom") {
             $0.settings = [("project", "example-slug")]
             $0.logout = .standard
             $0.namesIssuer = true
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("pingone", "PingOne", "https://apidocs.pingidentity.com/pingone/platform/v1/api/#openid-connect") {
             $0.settings = [("environment", tenant)]
@@ -228,7 +228,6 @@ extension CarrierSimulator.StandIn {
         ) {
             $0.logout = .standard
             $0.refresh = .scope("refresh_token")
-            $0.refreshSettings = [("scopes", "[openid, profile, email, refresh_token]")]
         },
         openID("slack", "Slack", "https://docs.slack.dev/authentication/sign-in-with-slack/") {
             $0.authenticationMethods = ["client_secret_post"]
@@ -272,7 +271,7 @@ extension CarrierSimulator.StandIn {
                 claims["aud"] = .array([.string(facts.terms.clientID), "123456789012345678"])
                 claims["azp"] = .string(facts.terms.clientID)
             }
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
     ]
 
@@ -476,13 +475,6 @@ extension CarrierSimulator.StandIn {
         }
     }
 
-    /// It gives refresh tokens for the scope `offline_access`, for which presets do not ask.
-    private mutating func asksOfflineAccess(_ more: (name: String, value: String)...) {
-        refresh = .scope("offline_access")
-        refreshSettings = [("scopes", "[openid, profile, email, offline_access]")]
-        for (name, value) in more { refreshSettings.append(("authorization_parameters", "{\(name): \(value)}")) }
-    }
-
     /// It is Microsoft Entra ID, whose tokens name the tenant and do not say that an address is verified.
     private mutating func isEntra(tenant own: String? = nil) {
         if let own { settings = [("tenant", own)] }
@@ -495,6 +487,6 @@ extension CarrierSimulator.StandIn {
         }
         notes = ["`tid` in ID tokens"]
         givesVerifiedEmail = false
-        asksOfflineAccess()
+        refresh = .scope("offline_access")
     }
 }

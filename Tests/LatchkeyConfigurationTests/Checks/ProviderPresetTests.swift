@@ -128,6 +128,24 @@ struct ProviderPresetTests {
             ])
     }
 
+    @Test("Where tokens are stored, a preset has what refresh tokens need, unless the section says its own scopes")
+    func refresh() throws {
+        let keys = "url: 'https://a.example', client_id: a, client_secret: b"
+        let key = "encryption_keys: ['\(String(repeating: "1f", count: 32))']\n"
+        func logto(_ more: String) throws -> Configuration.Provider {
+            try configuration("\(key)providers: {logto: {\(keys)\(more)}}").providers[0]
+        }
+        let usual = try logto("")
+        #expect(usual.clients[0].scopes == ["openid", "profile", "email"] && usual.rules.parameters.fixed.isEmpty)
+        #expect(try logto(", store_tokens: false").clients[0].scopes == ["openid", "profile", "email"])
+        let storing = try logto(", store_tokens: true")
+        #expect(storing.clients[0].scopes == ["openid", "profile", "email", "offline_access"])
+        #expect(storing.rules.parameters.fixed == ["prompt": "consent"])
+        #expect(try logto(", store_tokens: on, scopes: [openid]").clients[0].scopes == ["openid"])
+        let preset = try #require(Self.rows.first { $0.name == "logto" })
+        #expect(preset.refreshTexts == ["scopes: offline_access", "authorization_parameters: prompt=consent"])
+    }
+
     @Test("Several clients begin as what the section says of all")
     func severalClients() throws {
         let text = """

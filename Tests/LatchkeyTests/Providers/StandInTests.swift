@@ -29,8 +29,7 @@ import Testing
             let simulator = CarrierSimulator(carriers: [carrier], clients: [client])
             let running = try simulator.start()
             let base = simulator.baseURL ?? ""
-            var section = standIn.configuration(
-                at: base, clientID: StandInTests.clientID, credential: credential, isForRefresh: isForRefresh)
+            var section = standIn.configuration(at: base, clientID: StandInTests.clientID, credential: credential)
             section.append(("redirect_uris", "[\(ProviderWalk.webURI)]"))
             if isForRefresh {
                 let resource = "\(base)/providers/\(standIn.name)/v2/users/me/token?type=zak"
