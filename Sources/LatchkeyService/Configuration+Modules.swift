@@ -107,6 +107,9 @@ extension Configuration {
         party.idTokenRules = idToken
         party.idTokenRules.types = provider.idTokenTypes
         party.idTokenRules.trustedAudiences = Set(provider.trustedAudiences)
+        for client in provider.clients where !client.trustedAudiences.isEmpty {
+            party.idTokenRules.clientAudiences[client.id] = Set(client.trustedAudiences)
+        }
         party.idTokenRules.tenants = provider.tenants
         party.metadataURL = provider.metadataURL
         party.endpoints = provider.rules.endpoints

@@ -185,9 +185,9 @@ extension ProviderDraft {
                 + "off: none has one, for a provider that refuses it. The default is required."
         ).withoutDefault().of(.oidc, .oauth2),
         Setting(
-            "nonce", .choice, \.rules.nonce,
-            "required: requests have a nonce, which ID tokens repeat; off: none has one, for a provider that does not "
-                + "repeat it. The default is required."
+            "nonce", .choice, \.nonce,
+            "required: requests have a nonce, which ID tokens repeat; issued: so, and clients that say nothing else have "
+                + "nonce: issued; off: none has one, for a provider that does not repeat it. The default is required."
         ).withoutDefault().of(.oidc),
         Setting(
             "accept_state_alone", .flag(), \.rules.acceptsStateAlone,

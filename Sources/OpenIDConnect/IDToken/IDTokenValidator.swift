@@ -59,11 +59,18 @@ public struct IDTokenRules: Sendable, Hashable {
     public var maximumBytes = 64 * 1024
     /// The audiences that a token may name beside the client (OpenID Connect Core section 3.1.3.7, rule 3).
     public var trustedAudiences: Set<ClientID> = []
+    /// Further ones, which the tokens of a client may name.
+    public var clientAudiences: [ClientID: Set<ClientID>] = [:]
     /// The issuers of the provider's tenants; nil for a provider with one issuer.
     public var tenants: TenantIssuers?
 
     /// The defaults.
     public init() {}
+
+    /// The audiences that a client's tokens may name beside it.
+    package func trusted(by client: ClientID) -> Set<ClientID> {
+        clientAudiences[client].map(trustedAudiences.union) ?? trustedAudiences
+    }
 }
 
 /// What one sign-in demands of its ID token, beside ``IDTokenRules``.

@@ -89,9 +89,15 @@ import Testing
 
     @Test(
         "Audiences beside the client are accepted where they are trusted",
-        arguments: [(["account"], "success"), ([], "failure"), (["other"], "failure")] as [([String], String)])
-    func audiences(_ trusted: [String], _ status: String) async throws {
-        try await with({ $0.rules.trustedAudiences = trusted.compactMap { ClientID($0) } }) { walk in
+        arguments: [
+            (["account"], [], "success"), ([], ["account"], "success"), (["other"], ["account"], "success"),
+            ([], [], "failure"), (["other"], [], "failure"), ([], ["other"], "failure"),
+        ] as [([String], [String], String)])
+    func audiences(_ trusted: [String], _ ofClient: [String], _ status: String) async throws {
+        try await with({
+            $0.rules.trustedAudiences = trusted.compactMap { ClientID($0) }
+            $0.clients[0].trustedAudiences = ofClient.compactMap { ClientID($0) }
+        }) { walk in
             walk.harness.simulator.update("acme") {
                 $0.tampering.idTokens.append {
                     $0.claims["azp"] = $0.claims["aud"]
