@@ -11,6 +11,8 @@ extension CarrierSimulator {
         public let title: String
         /// The public document.
         public let source: String
+        /// What was read of it, and what else, where the facts were looked up again; nil otherwise.
+        package var reading: String?
         /// Whether it has metadata and ID tokens.
         public let isOpenID: Bool
 

@@ -113,6 +113,7 @@ extension CarrierSimulator.StandIn {
             "id-austria", "ID Austria",
             "https://www.id-austria.gv.at/de/developer/anbinden/anbindung-mit-openid-connect"
         ) {
+            $0.reading = "an excerpt; the issuer by an ID token in a public test"
             $0.authenticationMethods = ["client_secret_post"]
             $0.refresh = .never
             $0.user = nil
@@ -124,6 +125,7 @@ extension CarrierSimulator.StandIn {
             $0.givesVerifiedEmail = nil
         },
         openID("kakao", "Kakao", "https://developers.kakao.com/docs/latest/en/kakaologin/rest-api") {
+            $0.reading = "not the page, but a public copy of the metadata"
             $0.authenticationMethods = ["client_secret_post"]
             $0.scopes = ["openid", "profile_nickname", "account_email"]
             $0.user = { ["sub": .string($0.subject), "nickname": .string($0.user.name)] }
@@ -149,13 +151,15 @@ extension CarrierSimulator.StandIn {
             "linkedin", "LinkedIn",
             "https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2"
         ) {
+            $0.reading = "an excerpt; the issuer by a public copy of the metadata"
             $0.authenticationMethods = ["client_secret_post"]
             $0.scopes = ["openid", "profile", "email"]
             $0.pkce = .refused
             $0.repeatsNonce = false
             $0.refresh = .never
         },
-        openID("login-gov", "Login.gov", "https://developers.login.gov/oidc/getting-started/") {
+        openID("login-gov", "Login.gov", "https://developers.login.gov/oidc/logout/") {
+            $0.reading = "the page about logout"
             $0.settings = [("url", "https://secure.login.gov")]
             $0.authenticationMethods = ["private_key_jwt"]
             $0.demandedParameters = ["acr_values": "urn:acr.login.gov:auth-only"]
@@ -243,6 +247,7 @@ extension CarrierSimulator.StandIn {
             }
         },
         openID("twitch", "Twitch", "https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/") {
+            $0.reading = "an excerpt"
             $0.authenticationMethods = ["client_secret_post"]
             $0.pkce = nil
             $0.changeTokens = { tokens, facts in
@@ -441,6 +446,7 @@ extension CarrierSimulator.StandIn {
             return ["data": user.value]
         } change: {
             $0.authenticationMethods = ["client_secret_basic"]
+            $0.reading = "not the page, but public code for the e-mail address"
             $0.scopes = ["tweet.read", "users.read", "offline.access", "users.email"]
             $0.pkce = .required
             $0.refresh = .scope("offline.access")
