@@ -61,22 +61,29 @@ extension AdminService {
         }
     }
 
-    /// Erases a user: identities, sessions, tokens and profile.
-    package func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> CommandReport {
+    /// Erases a user: identities, sessions, tokens and profile. Then what the user has elsewhere ends.
+    /// - Parameter ending: Is called before, for what ends then.
+    package func erase(
+        _ user: Int64, reason: String?, applies: Bool, ending: () async -> @Sendable () async -> [String] = { { [] } }
+    ) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
+        var ended: [String] = []
         if applies {
             let event = event(.userErased, of: user) { $0.add("reason", ifPresent: reason) }
+            let ending = await ending()
             let isDone = try await store.deleteUser(UserID(user), in: nil, recording: event)
             guard isDone else { throw AdministratorError("there is no user \(user)") }
+            ended = await ending()
         }
         let line =
             "user \(user) \(applies ? "was" : "would be") erased, with identities: \(record.identities.count), "
             + "sessions: \(record.sessionCount)."
-        return report([line], applies: applies) { json in
+        return report([line] + ended.map { "  \($0)" }, applies: applies) { json in
             json.add("user_id", user)
             json.add("identities", record.identities.count)
             json.add("sessions_ended", record.sessionCount)
+            if !ended.isEmpty { json.add("at_providers", ended) }
         }
     }
 

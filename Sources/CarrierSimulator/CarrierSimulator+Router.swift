@@ -75,6 +75,7 @@ extension CarrierSimulator {
             "/providers/{mccmnc}/{tenant}/v2.0/.well-known/openid-configuration",
             Self.json(DiscoveryEndpoint(simulator: self).respondWithConfiguration))
         router.get("/providers/{mccmnc}/emails", respondWithEmails)
+        router.post("/providers/{mccmnc}/revoke", respondToRevocation)
         router.post("/providers/{mccmnc}/end-sessions", Self.json(LogoutEndpoints(simulator: self).send))
         let controls = ControlEndpoints(simulator: self)
         router.post("/carriers/{mccmnc}/ports", Self.json(controls.port))

@@ -40,9 +40,9 @@ package protocol APIFeature: APIRoutes {
     /// Sends browsers to providers, and takes them back.
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
 
-    /// A user is about to erase the account. What the account has elsewhere ends with it.
-    /// - Returns: Is called when the account is erased; nil for nothing.
-    func erasing(_ user: UserID, of api: LatchkeyAPI) async throws(SignInError) -> (@Sendable () async -> Void)?
+    /// An account is about to be erased. What it has elsewhere ends with it.
+    /// - Returns: Nil for nothing.
+    func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding?
 
     /// What redirects are for, besides sign-ins.
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand?
@@ -53,6 +53,10 @@ package protocol APIFeature: APIRoutes {
     /// The origins that this server's pages may call, besides its own.
     var connectedOrigins: [String] { get }
 }
+
+/// Ends what an account had elsewhere, once it is erased.
+/// - Returns: What was done, each in a line for administrators.
+package typealias AccountEnding = @Sendable () async -> [String]
 
 /// Sign-ins by redirects, for features that send browsers to providers. One feature has it.
 package protocol BrowserRedirects: Sendable {

@@ -37,9 +37,9 @@ extension CarrierSimulator {
         client.scopes = []
         var provider = Configuration.Provider(
             id: "meetings", kind: .oauth2, name: "Meetings", issuer: issuer, clients: [client])
-        var endpoint = UserEndpoint(url: user, subject: subject)
-        endpoint.attributes = [.name: name]
+        let endpoint = UserEndpoint(url: user, subject: subject)
         provider.endpoints = .init(authorization: authorization, token: token, user: endpoint)
+        provider.rules.userMembers.attributes = [.name: name]
         return provider
     }
 

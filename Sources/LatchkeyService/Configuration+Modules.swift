@@ -107,9 +107,13 @@ extension Configuration {
         party.idTokenRules = idToken
         party.idTokenRules.types = provider.idTokenTypes
         party.idTokenRules.trustedAudiences = Set(provider.trustedAudiences)
+        for client in provider.clients where !client.trustedAudiences.isEmpty {
+            party.idTokenRules.clientAudiences[client.id] = Set(client.trustedAudiences)
+        }
         party.idTokenRules.tenants = provider.tenants
         party.metadataURL = provider.metadataURL
         party.endpoints = provider.rules.endpoints
+        party.userMembers = provider.userMembers
         party.logoutParameters = provider.logoutParameters
         party.signingAlgorithms = provider.clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
         party.bulkhead = outbound.bulkhead

@@ -94,6 +94,9 @@ package protocol Feature: BasicFeature, APIFeature {
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)?
 
+    /// Whether accounts have something elsewhere that it ends. A command that erases one makes only such features.
+    static var endsAccounts: Bool { get }
+
     /// The rules of providers by which sign-ins keep what it reads. One that no feature names is off.
     var keepingRules: [WritableKeyPath<ServerRules, Bool>] { get }
 
@@ -138,9 +141,7 @@ extension Feature {
     package func describe(in json: inout JSONObjectWriter) {}
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
     package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
-    package func erasing(
-        _ user: UserID, of api: LatchkeyAPI
-    ) async throws(SignInError) -> (@Sendable () async -> Void)? { nil }
+    package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding? { nil }
     package var registration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
@@ -156,6 +157,7 @@ extension Feature {
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? { nil }
+    package static var endsAccounts: Bool { false }
     package var keepingRules: [WritableKeyPath<ServerRules, Bool>] { [] }
     package var tracer: (any Tracer)? { nil }
     package func client(_ client: any HTTPClient) -> any HTTPClient { client }

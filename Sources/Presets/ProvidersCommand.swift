@@ -89,10 +89,12 @@ extension ProviderPreset {
     /// - Parameter publicURL: Without a slash at its end.
     func instructions(at publicURL: String) -> [String] {
         let path = "\(publicURL)/auth/\(name)"
+        let refresh = refreshTexts.joined(separator: "; ")
         return [
             "\(title): \(console)", registration.replacing("{callback}", with: "\(path)/callback"),
             "The address to which the provider sends browsers back: \(path)/callback",
         ] + (lacks.contains("logout") ? [] : ["After a logout, to be registered too: \(path)/logged-out"])
+            + (refresh.isEmpty ? [] : ["With store_tokens: true, it also has \(refresh)."])
             + (lacks.isEmpty ? [] : ["It lacks: \(lacks.joined(separator: ", "))"]) + ["From: \(source)"]
     }
 
@@ -126,6 +128,7 @@ extension ProviderPreset {
             json.add("kind", setting("kind") ?? "")
             json.add("needs", needed.map(\.name))
             json.add("lacks", lacks)
+            json.add("with_store_tokens", refreshTexts)
             json.add("console", console)
             json.add("source", source)
         }

@@ -31,25 +31,34 @@ package struct ProviderResourcesFeature: Feature {
             })
     }
 
-    package func erasing(
-        _ user: UserID, of api: LatchkeyAPI
-    ) async throws(SignInError) -> (@Sendable () async -> Void)? {
-        let environment = api.useCases.environment
+    package static var endsAccounts: Bool { true }
+
+    package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding? {
+        let environment = useCases.environment
         guard environment.providers.all.contains(where: { $0.server?.rules.storesTokens == true }) else { return nil }
         let records = try await mappingStoreErrors(await store.providerTokens(of: user))
         guard !records.isEmpty else { return nil }
-        let vault = api.useCases.vault
-        return { for record in records { await Self.revoke(record, vault, in: environment) } }
+        let vault = useCases.vault
+        return {
+            var lines: [String] = []
+            for record in records {
+                lines.append("\(record.binding.provider): " + (await Self.revoke(record, vault, in: environment)))
+            }
+            return lines
+        }
     }
 
     /// Ends an erased user's consent at a provider, as far as the provider has an endpoint for that (RFC 7009). Apple
     /// demands it. A failure is logged: the account is erased all the same.
-    private static func revoke(_ record: ProviderTokenRecord, _ vault: TokenVault, in environment: Environment) async {
+    /// - Returns: What came of it.
+    private static func revoke(
+        _ record: ProviderTokenRecord, _ vault: TokenVault, in environment: Environment
+    ) async -> String {
         let (binding, correlationID) = (record.binding, CorrelationID.random(from: environment.random))
         guard let server = environment.providers[binding.provider]?.server,
-            let client = server.clients.values.first(where: { $0.id.text == binding.clientID }),
-            let tokens = try? vault.open(record)
-        else { return }
+            let client = server.clients.values.first(where: { $0.id.text == binding.clientID })
+        else { return "not revoked, because the client \(binding.clientID) is not configured" }
+        guard let tokens = try? vault.open(record) else { return "not revoked, because encryption_keys has no key" }
         var outcome: Logger.Metadata = [
             "provider": "\(binding.provider)", "outcome": "revoked", "correlation_id": "\(correlationID)",
         ]
@@ -60,12 +69,14 @@ package struct ProviderResourcesFeature: Feature {
                 try await server.relyingParty.revoke(
                     (tokens.accessToken, tokens.refreshToken), client: client.credentials, provider: metadata,
                     correlationID: correlationID)
-            else { return }
+            else { return "not revoked, because the provider has no revocation endpoint" }
             environment.logger.info("provider tokens", metadata: outcome)
+            return "the user's tokens are revoked"
         } catch {
             outcome["outcome"] = "not_revoked"
             outcome["cause"] = "\(error.reason)"
             environment.logger.warning("provider tokens", metadata: outcome)
+            return "not revoked: \(error.reason)"
         }
     }
 

@@ -87,20 +87,6 @@ struct RedirectEnd: Sendable {
     var origin: String? { AppRedirectURI.origin(of: start.redirectURI) }
 }
 
-extension AuthenticationDemand {
-    /// Asks for what the configuration asks for, of which an app may only narrow the levels and shorten the age. ID
-    /// tokens are checked as if the app had asked.
-    fileprivate mutating func complete(with fixed: [String: String]) {
-        func words(_ name: String) -> [String] { fixed[name]?.split(ascii: " ").map(String.init) ?? [] }
-        let levels = words("acr_values")
-        let narrowed = acrValues.filter(levels.contains)
-        if !levels.isEmpty { acrValues = narrowed.isEmpty ? levels : narrowed }
-        let prompts = words("prompt").compactMap(Prompt.init)
-        if prompt.isEmpty || prompts.contains(.login) && !prompt.contains(.login) { prompt = prompts }
-        if let longest = fixed["max_age"].flatMap({ Int64($0) }) { maximumAge = min(maximumAge ?? longest, longest) }
-    }
-}
-
 /// Where the browser goes next.
 enum RedirectStep: Sendable {
     /// To the choice of a carrier, or to the provider, within so many seconds. `browser` is for a cookie that must come
@@ -136,8 +122,7 @@ extension RedirectSignIn {
         var pending = PendingRedirect(
             start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
         pending.start.demand.scopes = scopes(of: request, client, target)
-        let fixed = client.rules.parameters.fixed
-        if !fixed.isEmpty, target.hasIDTokens { pending.start.demand.complete(with: fixed) }
+        if let fixed = target.fixedDemand(of: client.id) { pending.start.demand.complete(with: fixed) }
         if pending.start.demand.prompt.contains(.login) { pending.start.demand.since = environment.clock.now() }
         pending.subnet = request.caller.subnet
         guard let carriers = target.provider.carriers else {

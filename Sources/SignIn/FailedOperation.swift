@@ -119,7 +119,7 @@ extension FailedOperation {
                 ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.standsInForCode)),
                 ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
                 ("nonce", request.nonce.map { .secret($0) }),
-            ] + request.demand.failureMembers + [("max_age", request.demand.maximumAge.map { .number($0) })] + more)
+            ] + run.demand.failureMembers + [("max_age", run.demand.maximumAge.map { .number($0) })] + more)
     }
 
     /// A run that has a log line; nil if it failed before it began a step. The observer

@@ -223,6 +223,11 @@ package final class SignInTarget: Sendable {
     /// Whether ID tokens confirm sign-ins.
     package var hasIDTokens: Bool { provider.kindName != .oauth2 }
 
+    /// What the configuration demands of each sign-in of a client; nil if nothing, or if no ID token can confirm it.
+    package func fixedDemand(of clientID: ClientID) -> AuthenticationDemand? {
+        hasIDTokens ? server.fixedDemands[clientID] : nil
+    }
+
     /// The metadata of the carrier of a network, or of the one provider.
     package func discover(
         _ network: MCCMNC?, for clientID: ClientID, _ correlationID: CorrelationID
@@ -246,6 +251,8 @@ package final class AuthorizationServer: Sendable {
     package let rules: ServerRules
     /// The parameters of authorization requests that an app may send for any of the clients.
     package let requestParameters: Set<String>
+    /// What the fixed parameters demand of sign-ins, of those clients that have such parameters.
+    let fixedDemands: [ClientID: AuthenticationDemand]
     /// Whether only `state`, and the client's credential, ties a response to its request. Then the browser that began
     /// must come back, and no code of an app's own request is accepted.
     package let dependsOnState: Bool
@@ -261,6 +268,7 @@ package final class AuthorizationServer: Sendable {
             uniquingKeysWith: { first, _ in first })
         dependsOnState = rules.pkce == .off && rules.nonce == .off
         requestParameters = Set(self.clients.values.flatMap(\.rules.parameters.fromApps))
+        fixedDemands = self.clients.compactMapValues { AuthenticationDemand(fixed: $0.rules.parameters.fixed) }
     }
 
     /// The client of an id; without an id, the only client.
@@ -290,6 +298,8 @@ public struct ServerRules: Sendable, Hashable {
     public var storesTokens = false
     /// The resources that are fetched with a user's tokens, by their name in paths.
     public var resources: [String: EndpointURL] = [:]
+    /// Where users' attributes are.
+    public var userMembers = UserMembers()
     /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if none may.
     public var loginInitiationClient: ClientID?
     /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
@@ -350,6 +360,26 @@ public struct AuthorizationParameters: Sendable, Hashable {
 
     /// None.
     public init() {}
+}
+
+extension AuthenticationDemand {
+    /// - Returns: Nil if none of the parameters demands how the user is authenticated.
+    package init?(fixed: [String: String]) {
+        func words(_ name: String) -> [String] { fixed[name]?.split(ascii: " ").map(String.init) ?? [] }
+        self.init()
+        acrValues = words("acr_values")
+        prompt = words("prompt").compactMap(Prompt.init)
+        maximumAge = fixed["max_age"].flatMap { Int64($0) }
+        if acrValues.isEmpty, prompt.isEmpty, maximumAge == nil { return nil }
+    }
+
+    /// Demands also what the configuration demands, of which an app may only narrow the levels and shorten the age.
+    package mutating func complete(with fixed: AuthenticationDemand) {
+        let narrowed = acrValues.filter(fixed.acrValues.contains)
+        if !fixed.acrValues.isEmpty { acrValues = narrowed.isEmpty ? fixed.acrValues : narrowed }
+        if prompt.isEmpty || fixed.prompt.contains(.login) && !prompt.contains(.login) { prompt = fixed.prompt }
+        if let longest = fixed.maximumAge { maximumAge = min(maximumAge ?? longest, longest) }
+    }
 }
 
 /// Several authorization servers behind one provider, of a kind that a feature brings, such as mobile operators.

@@ -216,6 +216,8 @@ public struct SignInConfiguration: Sendable {
         public var scopes = ["openid"]
         /// The parameters of authorization requests, besides those of its provider.
         public var parameters = AuthorizationParameters()
+        /// The audiences that ID tokens may have beside the client, besides those of its provider.
+        public var trustedAudiences: [ClientID] = []
         /// The other origins whose web frontends may call the API without an API key, for this client only.
         public var allowedOrigins: [Origin] = []
         /// Whether a sign-in needs the code verifier.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import LatchkeyConfiguration
 import LatchkeyService
 
 struct UsersCommand: AsyncParsableCommand {
@@ -31,8 +32,8 @@ struct RepairOptions: ParsableArguments {
 
     @OptionGroup var output: FormatOptions
 
-    func run(_ repair: (AdminService) async throws -> CommandReport) async throws {
-        try await runAdminCommand(configuration, as: output.format) { admin, _ in try await repair(admin) }
+    func run(_ repair: (AdminService, Configuration) async throws -> CommandReport) async throws {
+        try await runAdminCommand(configuration, as: output.format, repair)
     }
 }
 
@@ -113,7 +114,7 @@ struct EndSessionsCommand: AsyncParsableCommand {
     var session: String?
 
     func run() async throws {
-        try await options.run { [user, session, options] admin in
+        try await options.run { [user, session, options] admin, _ in
             try await admin.endSessions(of: user, only: session, reason: options.reason, applies: options.apply)
         }
     }
@@ -143,7 +144,7 @@ struct RelinkUserCommand: AsyncParsableCommand {
     var replacing: String?
 
     func run() async throws {
-        try await options.run { [user, issuer, subject, replacing, options] admin in
+        try await options.run { [user, issuer, subject, replacing, options] admin, _ in
             try await admin.relink(
                 user, toIssuer: issuer, subject: subject, replacing: replacing, reason: options.reason,
                 applies: options.apply)
@@ -169,7 +170,7 @@ struct MergeUsersCommand: AsyncParsableCommand {
     var into: Int64
 
     func run() async throws {
-        try await options.run { [user, into, options] admin in
+        try await options.run { [user, into, options] admin, _ in
             try await admin.merge(user, into: into, reason: options.reason, applies: options.apply)
         }
     }
@@ -180,8 +181,9 @@ struct EraseUserCommand: AsyncParsableCommand {
         commandName: "erase",
         abstract: "Erases a user: identities, sessions, tokens and profile.",
         discussion: """
-            The audit log keeps the event without personal data. Without --apply the command only prints what it \
-            would do.
+            The audit log keeps the event without personal data. Then the stored tokens are revoked at their \
+            providers, as far as that is possible; a line says what came of it. Without --apply the command only \
+            prints what it would do.
             """)
 
     @OptionGroup var options: RepairOptions
@@ -190,8 +192,10 @@ struct EraseUserCommand: AsyncParsableCommand {
     var user: Int64
 
     func run() async throws {
-        try await options.run { [user, options] admin in
-            try await admin.erase(user, reason: options.reason, applies: options.apply)
+        try await options.run { [user, options] admin, configuration in
+            try await admin.erase(user, reason: options.reason, applies: options.apply) {
+                await admin.erasing(user, configuration, .ofProgram)
+            }
         }
     }
 }
@@ -215,7 +219,7 @@ struct UndoMigrationCommand: AsyncParsableCommand {
     var move: Int64?
 
     func run() async throws {
-        try await options.run { [user, move, options] admin in
+        try await options.run { [user, move, options] admin, _ in
             try await admin.undoMigration(of: user, move: move, reason: options.reason, applies: options.apply)
         }
     }

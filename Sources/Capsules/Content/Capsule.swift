@@ -103,13 +103,11 @@ struct Capsule {
 
     /// The settings that ID tokens are judged by.
     static func settings(of client: SignInConfiguration.Client?, _ rules: IDTokenRules) -> JSONValue {
-        .object(of: [
+        let trusted = client.map { rules.trusted(by: $0.id) } ?? rules.trustedAudiences
+        return .object(of: [
             ("clock_skew", .integer(rules.clockSkewSeconds)), ("max_age_of_issue", .integer(rules.maximumAgeSeconds)),
             ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
-            (
-                "trusted_audiences",
-                rules.trustedAudiences.isEmpty ? nil : .texts(rules.trustedAudiences.map(\.text).sorted())
-            ),
+            ("trusted_audiences", trusted.isEmpty ? nil : .texts(trusted.map(\.text).sorted())),
             ("tenants", rules.tenants.map { .texts($0.allowed?.sorted() ?? ["any"]) }),
             ("signing_algorithms", client.map { .texts($0.signingAlgorithms.map(\.rawValue).sorted()) }),
             ("pkce", client.map { .string($0.pkce.rawValue) }), ("nonce", client.map { .string($0.nonce.rawValue) }),

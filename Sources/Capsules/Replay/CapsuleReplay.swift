@@ -118,7 +118,7 @@ package struct CapsuleReplay: Sendable {
             rules.types = names.compactMap(IDTokenType.init(rawValue:))
         }
         if let names = Self.words(shown?["trusted_audiences"]) {
-            rules.trustedAudiences = Set(names.compactMap { ClientID($0) })
+            (rules.trustedAudiences, rules.clientAudiences) = (Set(names.compactMap { ClientID($0) }), [:])
         }
         if let names = Self.words(shown?["tenants"]) { rules.tenants?.allowed = names == ["any"] ? nil : Set(names) }
         settings.relyingParty.idTokenRules = rules

@@ -193,6 +193,24 @@ extension CarrierSimulator {
         }
     }
 
+    /// `POST {issuer}/revoke`: ends all tokens of the sign-in that a token is of (RFC 7009).
+    func respondToRevocation(_ request: Request) async throws -> Response {
+        try await serveForm(.revocation, request, faults: "revocation-") { site, form in
+            let client = try ClientAuthenticator(simulator: self, site: site, endpoint: site.tokenEndpoint)
+                .client(of: request, form: form)
+            withState { state in
+                let token = form["token"] ?? ""
+                guard
+                    let family = state.refreshTokens[token].map({ ($0.family, $0.grant.terms.clientID) })
+                        ?? state.accessTokens[token].map({ ($0.family, $0.grant.terms.clientID) }),
+                    family.1 == client.id
+                else { return }
+                state.revoke([family.0])
+            }
+            return Response(status: .ok)
+        }
+    }
+
     /// Expires the access tokens that a provider has issued so far; refresh tokens stay valid.
     public func expireAccessTokens(at provider: String) {
         withState { state in

@@ -11,6 +11,8 @@ extension CarrierSimulator {
         public let title: String
         /// The public document.
         public let source: String
+        /// What was read of it, and what else, where the facts were looked up again; nil otherwise.
+        package var reading: String?
         /// Whether it has metadata and ID tokens.
         public let isOpenID: Bool
 
@@ -62,8 +64,6 @@ extension CarrierSimulator {
         // Its preset.
         /// What its section of the configuration has besides the client and the addresses.
         var settings: [(key: String, value: String)] = []
-        /// What the section has for a refresh token that the preset does not ask for.
-        var refreshSettings: [(key: String, value: String)] = []
         /// The query of the user endpoint.
         public var userQuery = ""
         /// Where its metadata is, below its address, if not at its issuer.
@@ -226,10 +226,7 @@ extension CarrierSimulator.StandIn {
     /// - Parameters:
     ///   - base: The simulator's URL.
     ///   - credential: As ``client(_:of:random:)`` returns it.
-    ///   - isForRefresh: Whether the section asks for a refresh token where the preset does not.
-    public func configuration(
-        at base: String, clientID: String, credential: Secret, isForRefresh: Bool = false
-    ) -> [(key: String, value: String)] {
+    public func configuration(at base: String, clientID: String, credential: Secret) -> [(key: String, value: String)] {
         func text(_ text: String) -> String { JSONValue.string(text).text }
         let address = "\(base)/providers/\(name)"
         var section = [("client_id", text(clientID))]
@@ -246,6 +243,6 @@ extension CarrierSimulator.StandIn {
             ]
             if emails != nil { section.append(("emails_endpoint", text(address + "/emails"))) }
         }
-        return section + (isForRefresh ? refreshSettings : [])
+        return section
     }
 }

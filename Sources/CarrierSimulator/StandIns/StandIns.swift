@@ -34,12 +34,12 @@ extension CarrierSimulator.StandIn {
         openID("auth0", "Auth0", "https://auth0.com/docs/api/authentication") {
             $0.settings = [("domain", "example.auth0.com")]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("authentik", "authentik", "https://docs.goauthentik.io/add-secure-apps/providers/oauth2/") {
             $0.settings = [("url", "https://id.example.com"), ("application", "example")]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("azure-b2c", "Microsoft", "https://learn.microsoft.com/azure/active-directory-b2c/openid-connect") {
             $0.settings = [
@@ -55,7 +55,7 @@ extension CarrierSimulator.StandIn {
                 claims["name"] = .string(facts.user.name)
                 claims["emails"] = .texts([facts.user.email])
             }
-            $0.givesVerifiedEmail = nil
+            $0.givesVerifiedEmail = false
         },
         openID(
             "cognito", "Amazon Cognito",
@@ -91,7 +91,7 @@ extension CarrierSimulator.StandIn {
         openID("fusionauth", "FusionAuth", "https://fusionauth.io/docs/lifecycle/authenticate-users/oauth/endpoints") {
             $0.settings = [("url", "https://auth.example.com")]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("gitlab", "GitLab", "https://docs.gitlab.com/integration/openid_connect_provider/") {
             $0.scopes = ["openid", "profile", "email", "read_user", "api"]
@@ -113,6 +113,7 @@ extension CarrierSimulator.StandIn {
             "id-austria", "ID Austria",
             "https://www.id-austria.gv.at/de/developer/anbinden/anbindung-mit-openid-connect"
         ) {
+            $0.reading = "an excerpt; the issuer by an ID token in a public test"
             $0.authenticationMethods = ["client_secret_post"]
             $0.refresh = .never
             $0.user = nil
@@ -124,13 +125,12 @@ extension CarrierSimulator.StandIn {
             $0.givesVerifiedEmail = nil
         },
         openID("kakao", "Kakao", "https://developers.kakao.com/docs/latest/en/kakaologin/rest-api") {
+            $0.reading = "not the page, but a public copy of the metadata"
             $0.authenticationMethods = ["client_secret_post"]
             $0.scopes = ["openid", "profile_nickname", "account_email"]
-            // The nickname is no name.
-            $0.user = { ["sub": .string($0.subject), "nickname": .string($0.user.givenName)] }
+            $0.user = { ["sub": .string($0.subject), "nickname": .string($0.user.name)] }
             $0.notes = ["`logout_redirect_uri` at logout"]
             $0.logout = .kakao
-            $0.givesName = false
             $0.givesVerifiedEmail = nil
         },
         openID("keycloak", "Keycloak", "https://www.keycloak.org/securing-apps/oidc-layers") {
@@ -151,13 +151,15 @@ extension CarrierSimulator.StandIn {
             "linkedin", "LinkedIn",
             "https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2"
         ) {
+            $0.reading = "an excerpt; the issuer by a public copy of the metadata"
             $0.authenticationMethods = ["client_secret_post"]
             $0.scopes = ["openid", "profile", "email"]
             $0.pkce = .refused
             $0.repeatsNonce = false
             $0.refresh = .never
         },
-        openID("login-gov", "Login.gov", "https://developers.login.gov/oidc/getting-started/") {
+        openID("login-gov", "Login.gov", "https://developers.login.gov/oidc/logout/") {
+            $0.reading = "the page about logout"
             $0.settings = [("url", "https://secure.login.gov")]
             $0.authenticationMethods = ["private_key_jwt"]
             $0.demandedParameters = ["acr_values": "urn:acr.login.gov:auth-only"]
@@ -172,7 +174,7 @@ extension CarrierSimulator.StandIn {
             $0.settings = [("url", "https://example.logto.app"), ("id_token_signed_response_alg", "RS256")]
             $0.logout = .standard
             $0.namesIssuer = true
-            $0.asksOfflineAccess(("prompt", "consent"))
+            $0.refresh = .scope("offline_access")
         },
         openID("microsoft", "Microsoft", "https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc") {
             $0.isEntra(tenant: tenant)
@@ -198,7 +200,7 @@ extension CarrierSimulator.StandIn {
             $0.settings = [("domain", "example.okta.com")]
             $0.scopes = ["openid", "profile", "email", "address", "phone", "offline_access", "groups"]
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("onelogin", "OneLogin", "https://developers.onelogin.com/openid-connect/api/provider-config") {
             $0.settings = [("subdomain", "example")]
@@ -211,13 +213,13 @@ extension CarrierSimulator.StandIn {
             $0.issuerPath = "/"
             $0.metadataPath = "/domain/v2.0/.well-known/openid-configuration"
             $0.logout = .standard
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("ory", "Ory", "https://www.ory.com/docs/oauth2-oidc/openid-connect-claims-scope-custom") {
             $0.settings = [("project", "example-slug")]
             $0.logout = .standard
             $0.namesIssuer = true
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
         openID("pingone", "PingOne", "https://apidocs.pingidentity.com/pingone/platform/v1/api/#openid-connect") {
             $0.settings = [("environment", tenant)]
@@ -230,7 +232,6 @@ extension CarrierSimulator.StandIn {
         ) {
             $0.logout = .standard
             $0.refresh = .scope("refresh_token")
-            $0.refreshSettings = [("scopes", "[openid, profile, email, refresh_token]")]
         },
         openID("slack", "Slack", "https://docs.slack.dev/authentication/sign-in-with-slack/") {
             $0.authenticationMethods = ["client_secret_post"]
@@ -246,6 +247,7 @@ extension CarrierSimulator.StandIn {
             }
         },
         openID("twitch", "Twitch", "https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/") {
+            $0.reading = "an excerpt"
             $0.authenticationMethods = ["client_secret_post"]
             $0.pkce = nil
             $0.changeTokens = { tokens, facts in
@@ -255,11 +257,10 @@ extension CarrierSimulator.StandIn {
             // Only what the parameter claims asks for.
             $0.user = { facts in
                 [
-                    "sub": .string(facts.subject), "preferred_username": .string(facts.user.id),
+                    "sub": .string(facts.subject), "preferred_username": .string(facts.user.name),
                     "email": .string(facts.user.email), "email_verified": true,
                 ]
             }
-            $0.givesName = false
         },
         openID("yahoo", "Yahoo", "https://developer.yahoo.com/sign-in-with-yahoo/") {
             $0.scopes = ["openid", "profile", "email"]
@@ -275,7 +276,7 @@ extension CarrierSimulator.StandIn {
                 claims["aud"] = .array([.string(facts.terms.clientID), "123456789012345678"])
                 claims["azp"] = .string(facts.terms.clientID)
             }
-            $0.asksOfflineAccess()
+            $0.refresh = .scope("offline_access")
         },
     ]
 
@@ -445,6 +446,7 @@ extension CarrierSimulator.StandIn {
             return ["data": user.value]
         } change: {
             $0.authenticationMethods = ["client_secret_basic"]
+            $0.reading = "not the page, but public code for the e-mail address"
             $0.scopes = ["tweet.read", "users.read", "offline.access", "users.email"]
             $0.pkce = .required
             $0.refresh = .scope("offline.access")
@@ -479,13 +481,6 @@ extension CarrierSimulator.StandIn {
         }
     }
 
-    /// It gives refresh tokens for the scope `offline_access`, for which presets do not ask.
-    private mutating func asksOfflineAccess(_ more: (name: String, value: String)...) {
-        refresh = .scope("offline_access")
-        refreshSettings = [("scopes", "[openid, profile, email, offline_access]")]
-        for (name, value) in more { refreshSettings.append(("authorization_parameters", "{\(name): \(value)}")) }
-    }
-
     /// It is Microsoft Entra ID, whose tokens name the tenant and do not say that an address is verified.
     private mutating func isEntra(tenant own: String? = nil) {
         if let own { settings = [("tenant", own)] }
@@ -498,6 +493,6 @@ extension CarrierSimulator.StandIn {
         }
         notes = ["`tid` in ID tokens"]
         givesVerifiedEmail = false
-        asksOfflineAccess()
+        refresh = .scope("offline_access")
     }
 }

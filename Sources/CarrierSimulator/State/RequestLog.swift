@@ -6,7 +6,7 @@ extension CarrierSimulator {
         /// An endpoint of the simulator.
         public enum Endpoint: String, Sendable, CaseIterable {
             case discovery, discoveryUI, configuration, authorization, backchannelAuthentication, token, keys, userInfo
-            case resource, endSession, optimizedDiscovery, pushedAuthorization
+            case resource, endSession, optimizedDiscovery, pushedAuthorization, revocation
             case numberVerify, devicePhoneNumber, simSwapCheck, simSwapDate, telcoFinder
             /// An address that no relying party may request: the target of a redirect, or of a token's `jku`.
             case canary

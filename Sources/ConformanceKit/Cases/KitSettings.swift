@@ -74,7 +74,9 @@ package struct KitSettings: Sendable {
         dependsOnState ? "no code of an app's own request is accepted: pkce and nonce are off" : nil
     }
     var trustedAudience: String? {
-        provider.rules.trustedAudiences.isEmpty ? nil : "\(providerKey).trusted_audiences lists such audiences"
+        let key = client.trustedAudiences.isEmpty ? providerKey : clientKey
+        let isTrusting = !(provider.rules.trustedAudiences + client.trustedAudiences).isEmpty
+        return isTrusting ? "\(key).trusted_audiences lists such audiences" : nil
     }
     var anyTenant: String? {
         provider.rules.tenants.flatMap { $0.allowed == nil ? "\(providerKey).tenants is any" : nil }

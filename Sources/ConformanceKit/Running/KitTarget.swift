@@ -214,7 +214,7 @@ struct KitTarget: Sendable {
                 String(issuer.text.dropLast(providerName.count)) + "{tenantid}",
                 allowing: tenants.allowed.map { _ in [providerName] })
         }
-        if !provider.rules.trustedAudiences.isEmpty {
+        if !(provider.rules.trustedAudiences + client.trustedAudiences).isEmpty {
             provider.rules.trustedAudiences += [ClientID(trustedAudience)].compactMap(\.self)
         }
         provider.clients = [client]

@@ -198,8 +198,9 @@ extension ServerExamination {
             let names = rules.endpoints.keys.sorted().joined(separator: ", ")
             ok("configured, whatever the metadata says: \(names)")
         }
-        if !rules.trustedAudiences.isEmpty {
-            let names = rules.trustedAudiences.map(\.text).joined(separator: ", ")
+        let trusted = rules.trustedAudiences + known.clients.flatMap(\.trustedAudiences)
+        if !trusted.isEmpty {
+            let names = trusted.map(\.text).joined(separator: ", ")
             ok("ID tokens may be for the client and \(names) (trusted_audiences)")
         }
     }

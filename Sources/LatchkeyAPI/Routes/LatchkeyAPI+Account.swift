@@ -19,12 +19,12 @@ extension LatchkeyAPI {
     }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        var endings: [@Sendable () async -> Void] = []
+        var endings: [AccountEnding] = []
         for feature in features {
-            if let ending = try await feature.erasing(caller.holder.user.id, of: self) { endings.append(ending) }
+            if let ending = try await feature.erasing(caller.holder.user.id, with: useCases) { endings.append(ending) }
         }
         try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)
-        for ending in endings { await ending() }
+        for ending in endings { _ = await ending() }
         return withoutSession(.emptyObject, request)
     }
 }

@@ -103,6 +103,10 @@ extension ClientDraft {
             "The parameters of authorization requests that the app may send, besides the provider's."
         ).of(.oidc, .oauth2),
         Setting(
+            "trusted_audiences", .list(of: .clientID, "a list of audiences"), \.rules.trustedAudiences,
+            "The audiences that the client's ID tokens may have beside it, besides the provider's."
+        ).of(.oidc),
+        Setting(
             "nonce", .choice, \.rules.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
     ]

@@ -11,6 +11,15 @@ extension ProviderDraft {
         set { (issuer, issuerTemplate) = (newValue?.url, newValue?.template) }
     }
 
+    /// The nonce of the provider's requests, and of the clients that say nothing else.
+    var nonce: ProviderNonce {
+        get { rules.nonce == .off ? .off : client.rules.nonce == .issued ? .issued : .required }
+        set {
+            rules.nonce = newValue == .off ? .off : .required
+            if newValue == .issued { client.rules.nonce = .issued }
+        }
+    }
+
     /// Sets the issuers of the tenants, after reporting what contradicts them. Metadata that all tenants share is at
     /// the tenant `common`, unless `metadata_url` says otherwise.
     mutating func readTenants(_ context: inout ReadingContext) {
@@ -81,6 +90,9 @@ extension ProviderDraft {
         }
     }
 }
+
+/// The words of the key `nonce` of a provider.
+enum ProviderNonce: String, Sendable, CaseIterable { case required, issued, off }
 
 extension ServerRules {
     /// The settings that take a defence away, each with what that means and what to do.

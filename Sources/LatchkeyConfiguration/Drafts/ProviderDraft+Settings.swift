@@ -63,16 +63,16 @@ extension ProviderDraft {
             "The member of the user's JSON that identifies the user and is never reassigned, such as id."
         ).required().of(.oauth2),
         Setting(
-            "attributes", .attributes(UserAttribute.claims), \.attributes,
-            "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, "
-                + "if they have other names; data.email is the member email of the object data, and data.0.email that "
-                + "of the first element of the array data."
-        ).of(.oauth2),
+            "attributes", .attributes(UserAttribute.claims), \.rules.userMembers.attributes,
+            "The members of the user's JSON, or the claims, for name, given_name, family_name, email, phone_number and "
+                + "postal_code, if they have other names; data.email is the member email of the object data, and "
+                + "data.0.email that of the first element of the array data."
+        ).of(.oidc, .oauth2),
         Setting(
-            "verified", .attributes(UserAttribute.verifiable), \.verified,
-            "The members of the user's JSON that say whether email and phone_number are verified, if they are not "
-                + "email_verified and phone_number_verified, such as {email: verified}."
-        ).of(.oauth2),
+            "verified", .attributes(UserAttribute.verifiable), \.rules.userMembers.verified,
+            "The members of the user's JSON, or the claims, that say whether email and phone_number are verified, if "
+                + "they are not email_verified and phone_number_verified, such as {email: verified}."
+        ).of(.oidc, .oauth2),
         Setting(
             "emails_endpoint", .optional(.carrierURL), \.emailsEndpoint,
             "The URL that returns the user's e-mail addresses as a JSON array, each with email, primary and verified. "
@@ -185,9 +185,9 @@ extension ProviderDraft {
                 + "off: none has one, for a provider that refuses it. The default is required."
         ).withoutDefault().of(.oidc, .oauth2),
         Setting(
-            "nonce", .choice, \.rules.nonce,
-            "required: requests have a nonce, which ID tokens repeat; off: none has one, for a provider that does not "
-                + "repeat it. The default is required."
+            "nonce", .choice, \.nonce,
+            "required: requests have a nonce, which ID tokens repeat; issued: so, and clients that say nothing else have "
+                + "nonce: issued; off: none has one, for a provider that does not repeat it. The default is required."
         ).withoutDefault().of(.oidc),
         Setting(
             "accept_state_alone", .flag(), \.rules.acceptsStateAlone,

@@ -17,8 +17,6 @@ struct ProviderDraft: GroupDraft {
     var tenants: [String] = []
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
-    var attributes: [UserAttribute: UserEndpoint.Member] = [:]
-    var verified: [UserAttribute: UserEndpoint.Member] = [:]
     var emailsEndpoint: EndpointURL?
     var profile: SecurityProfile?
     var rules = ServerRules()
@@ -140,7 +138,7 @@ struct ProviderDraft: GroupDraft {
             let tokenEndpoint = rules.endpoints["token_endpoint"], let userEndpoint, let subject
         else { return nil }
         var user = UserEndpoint(url: userEndpoint, subject: subject)
-        (user.attributes, user.verified, user.emails) = (attributes, verified, emailsEndpoint)
+        user.emails = emailsEndpoint
         provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
         return provider
     }

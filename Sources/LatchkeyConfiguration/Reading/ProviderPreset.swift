@@ -18,6 +18,17 @@ package struct ProviderPreset: Sendable {
     /// What the provider does not have, such as `logout`.
     package let lacks: [String]
     let settings: [ConfigurationEntry]
+    /// What the settings have besides where tokens are stored, so that the provider gives refresh tokens. Elements of
+    /// lists are added.
+    let refresh: [ConfigurationEntry]
+
+    /// What `store_tokens` adds to the settings, such as `scopes: offline_access`.
+    package var refreshTexts: [String] {
+        refresh.map { entry in
+            let group = (entry.node.entries ?? []).map { "\($0.name)=\($0.node.text ?? "")" }
+            return "\(entry.name): " + ((entry.node.items ?? []).compactMap(\.text) + group).joined(separator: ", ")
+        }
+    }
 
     /// A key of the section that an administrator gives.
     package struct Key: Sendable {
@@ -39,6 +50,7 @@ package struct ProviderPreset: Sendable {
         func node(_ key: String) -> ConfigurationNode? { row.node.entries?.first { $0.name == key }?.node }
         name = row.name
         settings = node("settings")?.entries ?? []
+        refresh = node("refresh")?.entries ?? []
         let usual = node("defaults")?.entries ?? []
         func keys(_ key: String) -> [Key]? {
             node(key)?.entries?.map { entry in
@@ -118,7 +130,11 @@ package struct ProviderPreset: Sendable {
             context.ofPresets["\(context.key).\(setting.name)"] = (name, section.origin)
         }
         let names = parameters.map(\.name)
-        return settings.map { $0.with(values, at: section.origin) }
+        let isStoring = entries.contains { entry in
+            entry.name == "store_tokens" && ["true", "on", "yes"].contains(entry.node.text?.lowercased())
+        }
+        return settings.overlaid(by: isStoring ? refresh : [], addingToLists: true)
+            .map { $0.with(values, at: section.origin) }
             .overlaid(by: entries.filter { !names.contains($0.name) })
     }
 }
@@ -168,13 +184,15 @@ extension ConfigurationEntry {
 
 extension [ConfigurationEntry] {
     /// With the entries of others added, or in place of those of the same name; groups are merged.
-    fileprivate func overlaid(by others: [ConfigurationEntry]) -> [ConfigurationEntry] {
+    fileprivate func overlaid(by others: [ConfigurationEntry], addingToLists: Bool = false) -> [ConfigurationEntry] {
         others.reduce(into: self) { all, other in
             guard let index = all.firstIndex(where: { $0.name == other.name }) else { return all.append(other) }
-            if case (.mapping(let under), .mapping(let over)) = (all[index].node.value, other.node.value) {
+            switch (all[index].node.value, other.node.value) {
+            case (.mapping(let under), .mapping(let over)):
                 all[index].node.value = .mapping(under.overlaid(by: over))
-            } else {
-                all[index] = other
+            case (.list(let under), .list(let over)) where addingToLists:
+                all[index].node.value = .list(under + over)
+            default: all[index] = other
             }
         }
     }

@@ -1,6 +1,11 @@
 import FoundationEssentials
+package import LatchkeyAPI
 package import LatchkeyConfiguration
+import Logging
+import Observability
+import OutboundHTTP
 package import Primitives
+import SignIn
 package import Storage
 package import StorageModel
 
@@ -36,6 +41,48 @@ package struct AdminService: Sendable {
         let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? ProcessInfo.processInfo.userName
         let plain = name.unicodeScalars.prefix(64).filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
         return plain.isEmpty ? "unknown" : String(String.UnicodeScalarView(plain))
+    }
+
+    /// What an account has elsewhere, which ends with it as in the API. It keeps no account from being erased.
+    package func erasing(
+        _ user: Int64, _ configuration: Configuration, _ features: FeatureList
+    ) async -> AccountEnding {
+        do {
+            let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
+            do {
+                let endings = try await endings(of: UserID(user), configuration, features, client)
+                return {
+                    var lines: [String] = []
+                    for ending in endings { lines += await ending() }
+                    await client.shutdown()
+                    return lines
+                }
+            } catch {
+                await client.shutdown()
+                throw error
+            }
+        } catch {
+            return { ["nothing was revoked at providers: \(error)"] }
+        }
+    }
+
+    private func endings(
+        of user: UserID, _ configuration: Configuration, _ features: FeatureList, _ client: OutboundHTTPClient
+    ) async throws -> [AccountEnding] {
+        let logger = Logger(label: "latchkey") { _ in SwiftLogNoOpLogHandler() }
+        let context = FeatureContext(
+            configuration: configuration, store: store, metrics: MetricsRegistry(), clock: clock, uptime: .system,
+            logger: logger)
+        let made = try features.features.filter { $0.endsAccounts }.compactMap { try $0.make(in: context) }
+        let providers = configuration.signInProviders(
+            http: client, store: store, clock: clock, metrics: CarrierMetrics(), features: made, logger: logger)
+        let useCases = UseCases(
+            providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock)
+        var endings: [AccountEnding] = []
+        for feature in made {
+            if let ending = try await feature.erasing(user, with: useCases) { endings.append(ending) }
+        }
+        return endings
     }
 
     package func close() async { try? await store.close() }

@@ -85,11 +85,13 @@ struct ClaimValidationContext: IssuedClaims {
     var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
 
     /// OpenID Connect Core section 3.1.3.7, rule 3: no further audience, unless it is trusted.
-    var hasAudience: Bool { claims.isFor(expectation.clientID, trusting: rules.trustedAudiences) }
+    var hasAudience: Bool { claims.isFor(expectation.clientID, by: rules) }
 
     /// Of several audiences, the authorized party tells whose token it is.
     var hasAuthorizedParty: Bool {
-        guard let party = claims["azp"] else { return rules.trustedAudiences.isEmpty || claims.onlyAudience != nil }
+        guard let party = claims["azp"] else {
+            return rules.trustedAudiences.isEmpty && rules.clientAudiences.isEmpty || claims.onlyAudience != nil
+        }
         return isClient(party.string)
     }
 
@@ -291,8 +293,9 @@ extension JSONObject {
     }
 
     /// Whether a client is among the audiences, and each of the others is trusted.
-    func isFor(_ client: ClientID, trusting trusted: Set<ClientID>) -> Bool {
+    func isFor(_ client: ClientID, by rules: IDTokenRules) -> Bool {
         if let only = onlyAudience { return only.hasSameBytes(as: client.text) }
+        let trusted = rules.trusted(by: client)
         guard !trusted.isEmpty, let several = self["aud"]?.array else { return false }
         let names = several.compactMap { $0.string.flatMap { ClientID($0) } }
         return names.count == several.count && names.contains(client)

@@ -59,11 +59,18 @@ public struct IDTokenRules: Sendable, Hashable {
     public var maximumBytes = 64 * 1024
     /// The audiences that a token may name beside the client (OpenID Connect Core section 3.1.3.7, rule 3).
     public var trustedAudiences: Set<ClientID> = []
+    /// Further ones, which the tokens of a client may name.
+    public var clientAudiences: [ClientID: Set<ClientID>] = [:]
     /// The issuers of the provider's tenants; nil for a provider with one issuer.
     public var tenants: TenantIssuers?
 
     /// The defaults.
     public init() {}
+
+    /// The audiences that a client's tokens may name beside it.
+    package func trusted(by client: ClientID) -> Set<ClientID> {
+        clientAudiences[client].map(trustedAudiences.union) ?? trustedAudiences
+    }
 }
 
 /// What one sign-in demands of its ID token, beside ``IDTokenRules``.
@@ -190,13 +197,9 @@ public struct VerifiedIDToken: Sendable, Hashable {
     }
 
     /// The user's attributes in the token. Read on demand, because they are seldom needed.
-    public var attributes: UserInfo { UserInfo(claims) }
-
-    /// Those attributes where the userinfo endpoint, which has further ones, does not help.
-    var attributesWithoutUserInfo: UserInfo {
-        var attributes = attributes
-        attributes.isPartial = true
-        return attributes
+    /// - Parameter isPartial: Whether the userinfo endpoint, which has further ones, does not help.
+    func attributes(_ members: UserMembers, isPartial: Bool = false) -> UserInfo {
+        altered(UserInfo(claims, members)) { $0.isPartial = isPartial }
     }
 
     /// What an ID token of a later refresh is compared with, besides issuer and subject.

@@ -65,8 +65,8 @@ extension MessageValidationContext {
     /// Our client that the message is for. Of several the one that is not itself a trusted audience of another, or the
     /// first by name.
     var client: ClientID? {
-        let trusted = rules.trustedAudiences
-        let clients = requirements.clients.keys.filter { claims.isFor($0, trusting: trusted) }
+        let trusted = rules.clientAudiences.values.reduce(rules.trustedAudiences) { $0.union($1) }
+        let clients = requirements.clients.keys.filter { claims.isFor($0, by: rules) }
         return clients.min { (trusted.contains($0) ? 1 : 0, $0.text) < (trusted.contains($1) ? 1 : 0, $1.text) }
     }
 

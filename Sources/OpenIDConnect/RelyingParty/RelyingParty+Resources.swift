@@ -33,7 +33,8 @@ extension RelyingParty {
             to: endpoint.url.appending(query: query), of: provider, .userInfo, upTo: limits.userInfoBytes,
             correlationID, codeMayBeSpent: true
         ) { (response) throws(OIDCError) in
-            try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: limits)
+            try ProviderUser(
+                response, from: endpoint, configuration.userMembers, issuer: provider.issuer, limits: limits)
         }
         guard let emails = endpoint.emails else { return user }
         do throws(OIDCError) {

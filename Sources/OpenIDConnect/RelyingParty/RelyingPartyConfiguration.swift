@@ -22,6 +22,8 @@ extension RelyingParty {
         /// The parameters of logout requests, by name, in place of those of OpenID Connect RP-Initiated Logout section
         /// 2. A value `{state}` stands for what the request else has under that name. Empty for the usual ones.
         public var logoutParameters: [String: String] = [:]
+        /// Where users' attributes are.
+        public var userMembers = UserMembers()
         /// Which schemes the providers' URLs may have.
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.

@@ -19,8 +19,10 @@ public struct UserEndpoint: Sendable, Hashable {
         /// The path with dots between the names.
         public var text: String { path.joined(separator: ".") }
 
+        /// A member whose name is the whole text wins: claims can have names with dots, such as URLs.
         func value(in object: JSONObject) -> JSONValue? {
-            path.reduce(.object(object)) { value, name in
+            if path.count > 1, let value = object[text] { return value }
+            return path.reduce(.object(object)) { value, name in
                 guard let elements = value?.array else { return value?.object?[name] }
                 return Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
             }
@@ -31,18 +33,26 @@ public struct UserEndpoint: Sendable, Hashable {
     public var url: EndpointURL
     /// The member that identifies the user and is never reassigned: a text or a whole number.
     public var subject: Member
-    /// Attributes under other names than userinfo's.
-    public var attributes: [UserAttribute: Member] = [:]
-    /// The members that say whether an attribute is verified, if they have other names than userinfo's.
-    public var verified: [UserAttribute: Member] = [:]
     /// Returns the user's e-mail addresses, in place of that in the response; nil if there is no such endpoint.
     public var emails: EndpointURL?
 
-    /// An endpoint with userinfo's attribute names.
+    /// An endpoint.
     public init(url: EndpointURL, subject: Member) {
         self.url = url
         self.subject = subject
     }
+}
+
+/// Where a user's attributes are in ID tokens, in userinfo and in the response of a user endpoint, as far as they have
+/// other names than those of OpenID Connect Core section 5.1.
+public struct UserMembers: Sendable, Hashable {
+    /// The members of attributes.
+    public var attributes: [UserAttribute: UserEndpoint.Member] = [:]
+    /// The members that say whether an attribute is verified.
+    public var verified: [UserAttribute: UserEndpoint.Member] = [:]
+
+    /// None.
+    public init() {}
 }
 
 /// The user that a provider without ID tokens names. Only this module can make one.
@@ -61,7 +71,8 @@ public struct ProviderUser: Sendable, Hashable {
     /// Reads the response of a user endpoint.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless it is 200 with a JSON object that has a valid subject.
     init(
-        _ response: OutboundResponse, from endpoint: UserEndpoint, issuer: String, limits: OutboundLimits
+        _ response: OutboundResponse, from endpoint: UserEndpoint, _ members: UserMembers, issuer: String,
+        limits: OutboundLimits
     ) throws(OIDCError) {
         let object = try ProviderResponse.okObject(
             response, maximumBytes: limits.userInfoBytes,
@@ -71,7 +82,7 @@ public struct ProviderUser: Sendable, Hashable {
         }
         self.issuer = issuer
         self.subject = subject
-        attributes = UserInfo(object, renamed: endpoint.attributes, verified: endpoint.verified)
+        attributes = UserInfo(object, members)
     }
 
     /// Takes the primary e-mail address of a list in GitHub's form, `[{"email": …, "primary": …, "verified": …}]`, or

@@ -22,32 +22,26 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     /// control characters are left out.
     ///
     /// - Throws: The check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token.
-    init(_ claims: JSONObject, subject: String) throws(OIDCError) {
+    init(_ claims: JSONObject, subject: String, _ members: UserMembers = UserMembers()) throws(OIDCError) {
         guard let named = claims["sub"]?.string, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)
         }
-        self.init(claims)
+        self.init(claims, members)
     }
 
     /// Reads claims about a user, in either shape. What is not a proper attribute is left out.
-    /// - Parameters:
-    ///   - renamed: The members that have other names than the attributes.
-    ///   - flags: The members that say whether an attribute is verified, if they have other names.
-    init(
-        _ claims: JSONObject, renamed: [UserAttribute: UserEndpoint.Member] = [:],
-        verified flags: [UserAttribute: UserEndpoint.Member] = [:]
-    ) {
+    init(_ claims: JSONObject, _ members: UserMembers) {
         self.init()
         for attribute in UserAttribute.claims {
-            if let member = renamed[attribute] {
+            if let member = members.attributes[attribute] {
                 attributes[attribute] = Self.text(member.value(in: claims))
             } else {
                 attributes[attribute] = Self.text(claims[attribute.rawValue]) ?? Self.nested(attribute, in: claims)
             }
         }
         for attribute in UserAttribute.verifiable {
-            guard let member = flags[attribute] else {
-                verified[attribute] = Self.verified(attribute, attributes, in: claims, renamed)
+            guard let member = members.verified[attribute] else {
+                verified[attribute] = Self.verified(attribute, attributes, in: claims, members.attributes)
                 continue
             }
             let value = member.value(in: claims)
@@ -312,7 +306,7 @@ extension RelyingParty {
             }
         }
         guard let endpoint = known else {
-            guard usesNetworkDiscovery else { return idToken.attributes }
+            guard usesNetworkDiscovery else { return idToken.attributes(configuration.userMembers) }
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
                 .at(.init(to: provider.tokenEndpoint))
         }
@@ -334,7 +328,7 @@ extension RelyingParty {
         } catch {
             guard let fallBack, !isToken else { throw error }
             fallBack(error)
-            return idToken.attributesWithoutUserInfo
+            return idToken.attributes(configuration.userMembers, isPartial: true)
         }
         do throws(OIDCError) {
             let claims: JSONObject
@@ -342,16 +336,16 @@ extension RelyingParty {
             case .plain(let plain):
                 if let fallBack, plain["sub"]?.isNull ?? true {
                     fallBack(.unusable("The userinfo response has no sub.").at(.init(to: url, status: 200)))
-                    return idToken.attributesWithoutUserInfo
+                    return idToken.attributes(configuration.userMembers, isPartial: true)
                 }
-                return try UserInfo(plain, subject: idToken.subject)
+                return try UserInfo(plain, subject: idToken.subject, configuration.userMembers)
             case .encrypted(let decrypted): claims = decrypted
             case .signed(let signed): claims = try await verified(signed, provider, correlationID)
             }
             try UserInfoResponse.check(
                 claims, issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
                 now: clock.now())
-            return try UserInfo(claims, subject: idToken.subject)
+            return try UserInfo(claims, subject: idToken.subject, configuration.userMembers)
         } catch {
             throw error.at(.init(to: url, status: 200))
         }

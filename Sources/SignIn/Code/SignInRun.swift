@@ -12,6 +12,8 @@ package final class SignInRun: UserVerification {
     package let client: SignInConfiguration.Client
     package let target: SignInTarget
     package let environment: Environment
+    /// The request's demand with what the configuration demands besides; nil if it demands nothing.
+    private let completedDemand: AuthenticationDemand?
     /// What the log line, the report and the observer of a failure are told.
     var log: SignInLog
 
@@ -33,6 +35,9 @@ package final class SignInRun: UserVerification {
         guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
         guard request.isRedirectFlow || !target.server.dependsOnState else { throw .browserNeeded }
         try target.server.rules.check(request, of: client)
+        // A transaction has its own levels and its own age.
+        let fixed = log.kind == .transaction ? nil : target.fixedDemand(of: client.id)
+        completedDemand = try fixed.map { (fixed) throws(SignInError) in try request.demand.completed(with: fixed) }
         self.request = request
         self.client = client
         self.target = target
@@ -44,7 +49,7 @@ package final class SignInRun: UserVerification {
     }
 
     package var relyingParty: RelyingParty { target.relyingParty }
-    package var demand: AuthenticationDemand { request.demand }
+    package var demand: AuthenticationDemand { completedDemand ?? request.demand }
 
     package func begin(_ step: SignInReport.Step) { log.times.begin(step) }
 
@@ -163,6 +168,17 @@ extension ServerRules {
         guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         // Without both, the browser is what the code is tied to.
         guard pkce != .off || nonce == .off || request.nonce != nil else { throw .nonceNeeded }
+    }
+}
+
+extension AuthenticationDemand {
+    /// What the ID token of a code must confirm: both what an app asked for and what the configuration demands.
+    /// - Throws: `invalid_request` if no level is in both: no ID token could have it.
+    fileprivate func completed(with fixed: AuthenticationDemand) throws(SignInError) -> AuthenticationDemand {
+        let hasCommonLevel =
+            acrValues.isEmpty || fixed.acrValues.isEmpty || acrValues.contains(where: fixed.acrValues.contains)
+        guard hasCommonLevel else { throw .levelNotAccepted }
+        return altered(self) { $0.complete(with: fixed) }
     }
 }
 

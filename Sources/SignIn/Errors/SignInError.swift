@@ -324,6 +324,9 @@ extension SignInError {
     static let nonceNeeded = invalidRequest(
         "nonce is missing. Send the nonce of the authorization request: sign-ins at this provider have no PKCE.")
 
+    static let levelNotAccepted = invalidRequest(
+        field: "acr_values", "has none of the levels that sign-ins here must have. Ask the provider for one of those.")
+
     package static let browserNeeded = invalidRequest(
         "This provider supports neither PKCE nor nonce, so that its sign-ins must begin in the browser, at its start.")
 

@@ -88,7 +88,7 @@ extension StatusRoutes: APIFeature {
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
-    func erasing(_ user: UserID, of api: LatchkeyAPI) -> (@Sendable () async -> Void)? { nil }
+    func erasing(_ user: UserID, with useCases: UseCases) -> AccountEnding? { nil }
     var registration: (any PageRegistration)? { nil }
 
     func signInRequest(

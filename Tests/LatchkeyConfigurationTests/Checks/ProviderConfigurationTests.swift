@@ -128,7 +128,7 @@ struct ProviderConfigurationTests {
         #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
         #expect(provider.endpoints?.user.url.text == "https://api.zoom.us/v2/users/me")
         #expect(provider.endpoints?.user.subject.text == "id")
-        #expect(provider.endpoints?.user.attributes.mapValues(\.text) == [.name: "display_name", .email: "data.mail"])
+        #expect(provider.userMembers.attributes.mapValues(\.text) == [.name: "display_name", .email: "data.mail"])
         #expect(provider.clients.map(\.scopes) == [[], ["user:read"]])
     }
 
@@ -143,7 +143,7 @@ struct ProviderConfigurationTests {
         let (tiktok, other) = (try #require(providers.first), try #require(providers.last))
         #expect(tiktok.rules.dialect == .tiktok)
         #expect(tiktok.clients.map(\.authentication) == [.clientSecretPost(Secret("b"))])
-        #expect(tiktok.endpoints?.user.verified.mapValues(\.text) == [.email: "verified"])
+        #expect(tiktok.userMembers.verified.mapValues(\.text) == [.email: "verified"])
         #expect(tiktok.endpoints?.user.emails?.text == "https://zoom.us/emails")
         #expect(other.rules.dialect == .standard)
         #expect(other.clients.map(\.authentication) == [.clientSecretBasic(Secret("b"))])

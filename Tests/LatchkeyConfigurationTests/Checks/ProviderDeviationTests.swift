@@ -33,7 +33,7 @@ struct ProviderDeviationTests {
             authorization_parameters: {access_type: offline, hd: a, max_age: 31536000, prompt: create},
             request_parameters: [organization, ui_locales],
             logout_parameters: {logout_uri: '{post_logout_redirect_uri}'},
-            nonce: 'off'
+            nonce: 'off', attributes: {email: emails.0}, verified: {email: 'https://acme.example/verified'}
             """
         let rules = try provider(keys).rules
         #expect(rules.metadataURL?.text == "https://other.example/m")
@@ -50,6 +50,26 @@ struct ProviderDeviationTests {
         #expect(rules.parameters.fromApps == ["organization", "ui_locales"])
         #expect(rules.logoutParameters == ["logout_uri": "{post_logout_redirect_uri}"])
         #expect(rules.nonce == .off && rules.pkce == .required)
+        #expect(rules.userMembers.attributes.mapValues(\.text) == [.email: "emails.0"])
+        #expect(rules.userMembers.verified.mapValues(\.text) == [.email: "https://acme.example/verified"])
+    }
+
+    @Test("nonce: issued is for the only client, and for those of a list that say nothing else")
+    func issuedNonce() throws {
+        let one = try configuration("\(Self.acme), nonce: issued, client_id: c, client_secret: s").providers[0]
+        #expect(one.rules.nonce == .required && one.clients.map(\.nonce) == [.issued])
+        let list = "clients: [{id: c, secret: s}, {id: d, secret: s, nonce: client}]"
+        let several = try configuration("\(Self.acme), nonce: issued, \(list)").providers[0]
+        #expect(several.rules.nonce == .required && several.clients.map(\.nonce) == [.issued, .client])
+    }
+
+    @Test("A client trusts audiences of its own")
+    func clientAudiences() throws {
+        let provider = try configuration(
+            "\(Self.acme), trusted_audiences: [a], clients: [{id: c, secret: s, trusted_audiences: [b]}]"
+        ).providers[0]
+        #expect(provider.rules.trustedAudiences.map(\.text) == ["a"])
+        #expect(provider.clients[0].trustedAudiences.map(\.text) == ["b"])
     }
 
     @Test("A client has parameters of its own, as a group or as one text")

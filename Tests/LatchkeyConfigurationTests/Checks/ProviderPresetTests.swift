@@ -123,9 +123,27 @@ struct ProviderPresetTests {
         #expect(providers[0].clients[0].scopes == ["openid"])
         #expect(providers[0].clients[0].redirectURIs == ["https://app.example.com/in"])
         #expect(
-            providers[1].endpoints?.user.attributes.mapValues(\.text) == [
+            providers[1].userMembers.attributes.mapValues(\.text) == [
                 .name: "first_name", .givenName: "first_name", .familyName: "last_name", .email: "mail",
             ])
+    }
+
+    @Test("Where tokens are stored, a preset has what refresh tokens need, unless the section says its own scopes")
+    func refresh() throws {
+        let keys = "url: 'https://a.example', client_id: a, client_secret: b"
+        let key = "encryption_keys: ['\(String(repeating: "1f", count: 32))']\n"
+        func logto(_ more: String) throws -> Configuration.Provider {
+            try configuration("\(key)providers: {logto: {\(keys)\(more)}}").providers[0]
+        }
+        let usual = try logto("")
+        #expect(usual.clients[0].scopes == ["openid", "profile", "email"] && usual.rules.parameters.fixed.isEmpty)
+        #expect(try logto(", store_tokens: false").clients[0].scopes == ["openid", "profile", "email"])
+        let storing = try logto(", store_tokens: true")
+        #expect(storing.clients[0].scopes == ["openid", "profile", "email", "offline_access"])
+        #expect(storing.rules.parameters.fixed == ["prompt": "consent"])
+        #expect(try logto(", store_tokens: on, scopes: [openid]").clients[0].scopes == ["openid"])
+        let preset = try #require(Self.rows.first { $0.name == "logto" })
+        #expect(preset.refreshTexts == ["scopes: offline_access", "authorization_parameters: prompt=consent"])
     }
 
     @Test("Several clients begin as what the section says of all")

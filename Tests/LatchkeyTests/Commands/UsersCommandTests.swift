@@ -2,6 +2,7 @@ import Administration
 import ArgumentParser
 import CarrierSimulator
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import TestSupport
@@ -213,6 +214,44 @@ import Testing
             let events = try await harness.runAdminCommand { try await $0.audit(selection) }
             #expect(events.count == 1)
             #expect(events.first?.contains("asked to") == true)
+        }
+    }
+
+    @Test(
+        "An erasure by an administrator revokes stored tokens at their provider, and happens if that fails",
+        arguments: [
+            ("/revoke", "acme: the user's tokens are revoked"), ("/nowhere", "acme: not revoked: "),
+            (nil, "acme: not revoked, because the provider has no revocation endpoint"),
+        ] as [(String?, String)])
+    func erasureRevokes(path: String?, told: String) async throws {
+        try await ProviderWalk.with(configure: {
+            $0.providers[0].rules.storesTokens = true
+            $0.encryptionKeys = [EncryptionKey([UInt8](repeating: 7, count: 32))].compactMap(\.self)
+        }) { walk in
+            let harness = walk.harness
+            let issuer = try #require(harness.simulator.issuer(of: "acme"))
+            harness.simulator.update("acme") {
+                $0.tampering.objects[.discovery, default: []].append {
+                    $0["revocation_endpoint"] = path.map { .string(issuer + $0) }
+                }
+            }
+            let browser = Browser()
+            try await walk.signIn(browser, at: "acme")
+            let number = try #require(try await walk.userID(browser))
+            func erase(applies: Bool) async throws -> [String] {
+                try await harness.runAdminCommand { admin in
+                    try await admin.erase(number, reason: nil, applies: applies) {
+                        await admin.erasing(number, harness.configuration, .standard)
+                    }
+                }
+            }
+            let planned = try await erase(applies: false)
+            #expect(!planned.joined().contains("acme"), "\(planned)")
+            #expect(harness.simulator.log.count(.revocation, "acme") == 0)
+            let lines = try await erase(applies: true)
+            #expect(lines.joined().contains(told), "\(lines)")
+            #expect(harness.simulator.log.count(.revocation, "acme") == (path == "/revoke" ? 1 : 0))
+            await #expect(throws: AdministratorError.self) { try await erase(applies: true) }
         }
     }
 

@@ -89,9 +89,15 @@ import Testing
 
     @Test(
         "Audiences beside the client are accepted where they are trusted",
-        arguments: [(["account"], "success"), ([], "failure"), (["other"], "failure")] as [([String], String)])
-    func audiences(_ trusted: [String], _ status: String) async throws {
-        try await with({ $0.rules.trustedAudiences = trusted.compactMap { ClientID($0) } }) { walk in
+        arguments: [
+            (["account"], [], "success"), ([], ["account"], "success"), (["other"], ["account"], "success"),
+            ([], [], "failure"), (["other"], [], "failure"), ([], ["other"], "failure"),
+        ] as [([String], [String], String)])
+    func audiences(_ trusted: [String], _ ofClient: [String], _ status: String) async throws {
+        try await with({
+            $0.rules.trustedAudiences = trusted.compactMap { ClientID($0) }
+            $0.clients[0].trustedAudiences = ofClient.compactMap { ClientID($0) }
+        }) { walk in
             walk.harness.simulator.update("acme") {
                 $0.tampering.idTokens.append {
                     $0.claims["azp"] = $0.claims["aud"]
@@ -221,6 +227,29 @@ import Testing
         }
     }
 
+    @Test("A code that an app posts must meet what is fixed, of the provider and of the client")
+    func fixedDemandOfPostedCodes() async throws {
+        let rows: [([String: String], CarrierSimulator.Fault?, Int, String)] = [
+            ([:], nil, 200, ""), (["acr_values": "a1 a3"], nil, 200, ""), ([:], .idTokenWrongACR, 401, "(acr)"),
+            ([:], .idTokenMissingACR, 401, "(acr)"), ([:], .idTokenOldAuthentication, 401, "(auth_time)"),
+            ([:], .idTokenMissingAuthenticationTime, 401, "(auth_time)"),
+            (["acr_values": "a1"], nil, 400, "acr_values"),
+        ]
+        try await with({
+            $0.rules.parameters.fixed = ["acr_values": "a1", "max_age": "60"]
+            // The simulator's codes have it.
+            $0.clients[0].rules.parameters.fixed = ["acr_values": "a3"]
+        }) { walk in
+            for (asked, fault, status, named) in rows {
+                walk.harness.simulator.setFaults(Set([fault].compactMap(\.self)), for: "acme")
+                let answer = try await post(walk, try walk.code(at: "acme").merging(asked) { $1 })
+                let description = answer.json["error_description"]?.string ?? ""
+                #expect(answer.status == status, "\(asked) \(named) \(description)")
+                #expect(status == 200 || description.contains(named), "\(description)")
+            }
+        }
+    }
+
     @Test("A logout has the configured parameters")
     func logoutParameters() async throws {
         try await with({
@@ -327,6 +356,31 @@ import Testing
     }
 
     // MARK: Extras
+
+    @Test("Attributes are read from configured claims, of userinfo and of ID tokens", arguments: [true, false])
+    func members(hasUserInfo: Bool) async throws {
+        try await with({
+            $0.rules.userMembers.attributes = ["emails.0", "nick"].map(UserEndpoint.Member.init).enumerated().reduce(
+                into: [:]
+            ) { $0[$1.offset == 0 ? .email : .name] = $1.element }
+            $0.rules.userMembers.verified = [.email: UserEndpoint.Member("flags.confirmed")].compactMapValues { $0 }
+        }) { walk in
+            let claims: [String: JSONValue] = [
+                "emails": ["jo@example.org", "x@example.org"], "nick": "Jo", "flags": ["confirmed": true],
+                "email": "other@example.org", "email_verified": false,
+            ]
+            walk.harness.simulator.update("acme") {
+                if !hasUserInfo { $0.faults = [.userInfo500] }
+                $0.tampering.idTokens.append { for (name, value) in claims { $0.claims[name] = value } }
+                $0.tampering.objects[.userInfo, default: []].append { for (name, value) in claims { $0[name] = value } }
+            }
+            let browser = Browser()
+            #expect(try await end(walk, browser, ["scope": "openid email"]).parameters["status"] == "success")
+            let me = App.Members(of: try await browser.get(walk.origin + "/users/me").response.body)
+            #expect(me["email"]?.string == "jo@example.org" && me["name"]?.string == "Jo", "\(me)")
+            #expect(me["email_verified"]?.bool == true)
+        }
+    }
 
     @Test(
         "Userinfo that is no help ends no sign-in: the ID token counts; another sub does",

@@ -168,7 +168,7 @@ import Testing
     @Test("Attributes are read from the configured members")
     func attributes() async throws {
         let name = try #require(UserEndpoint.Member("last_name"))
-        try await withHarness({ $0.endpoints?.user.attributes = [.name: name] }) { harness in
+        try await withHarness({ $0.rules.userMembers.attributes = [.name: name] }) { harness in
             let browser = Browser()
             _ = try await browser.get(try await approved(browser, try await start(browser, harness)))
             #expect(try await me(browser, harness)["name"]?.string == "Doe")

@@ -29,8 +29,7 @@ import Testing
             let simulator = CarrierSimulator(carriers: [carrier], clients: [client])
             let running = try simulator.start()
             let base = simulator.baseURL ?? ""
-            var section = standIn.configuration(
-                at: base, clientID: StandInTests.clientID, credential: credential, isForRefresh: isForRefresh)
+            var section = standIn.configuration(at: base, clientID: StandInTests.clientID, credential: credential)
             section.append(("redirect_uris", "[\(ProviderWalk.webURI)]"))
             if isForRefresh {
                 let resource = "\(base)/providers/\(standIn.name)/v2/users/me/token?type=zak"
@@ -199,7 +198,7 @@ import Testing
             let cells = [
                 "`\(standIn.name)`", standIn.isOpenID ? "oidc" : "oauth2", deviations, standIn.givesName ? "yes" : "–",
                 email, standIn.hasRefresh ? "yes" : "–", standIn.hasLogout ? "yes" : "–",
-                "[document](\(standIn.source))",
+                "[document](\(standIn.source))" + (standIn.reading.map { ": \($0)" } ?? ""),
             ]
             return "| \(cells.joined(separator: " | ")) |"
         }
@@ -214,7 +213,8 @@ import Testing
             Each row was tested with the preset's own settings, with the stand-in's addresses in place of the
             provider's: two sign-ins of one user; the profile; a refresh of stored tokens where the provider gives
             refresh tokens, and the end of the grant where it does not; a logout at the provider where it has one.
-            For refresh tokens that a scope alone gives, the scope was added to the preset's.
+            `store_tokens: true` adds what the preset needs for refresh tokens, such as a scope. Where the last
+            column says what was read, the facts were looked up again.
 
             | preset | kind | what the stand-in does | name | e-mail | refresh | logout | from |
             |---|---|---|---|---|---|---|---|

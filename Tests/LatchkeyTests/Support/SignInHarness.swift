@@ -168,9 +168,9 @@ struct SignInHarness: Sendable {
         var client = client
         client.scopes = []
         var provider = Configuration.Provider(id: "meetings", kind: .oauth2, issuer: issuer, clients: [client])
-        var endpoint = UserEndpoint(url: user, subject: subject)
-        endpoint.attributes = [.name: name]
+        let endpoint = UserEndpoint(url: user, subject: subject)
         provider.endpoints = .init(authorization: authorization, token: token, user: endpoint)
+        provider.rules.userMembers.attributes = [.name: name]
         provider.rules.resources = ["zak": url(base + "/v2/users/me/token?type=zak")].compactMapValues { $0 }
         return provider
     }

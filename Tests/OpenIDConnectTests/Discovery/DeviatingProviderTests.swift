@@ -229,6 +229,23 @@ struct DeviatingProviderTests {
         }
     }
 
+    @Test(
+        "A client's further audiences are trusted in its own tokens, beside those of all",
+        arguments: [("client-1", nil), ("client-2", .audience)] as [(String, IDTokenCheck?)])
+    func clientAudiences(_ client: String, _ check: IDTokenCheck?) throws {
+        var draft = TokenDraft()
+        draft.claims["aud"] = #"["client-1","account","own"]"#
+        draft.claims["azp"] = #""client-1""#
+        let found = try verified(draft) {
+            $0.trustedAudiences = Set([ClientID("account")].compactMap(\.self))
+            if let client = ClientID(client) { $0.clientAudiences[client] = Set([ClientID("own")].compactMap(\.self)) }
+        }
+        switch found {
+        case .success: #expect(check == nil)
+        case .failure(let error): #expect(error.check == check)
+        }
+    }
+
     // MARK: Requests
 
     @Test("Parameters of the provider's own follow those of the protocols, and replace none of them")

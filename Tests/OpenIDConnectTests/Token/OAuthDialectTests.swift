@@ -226,17 +226,19 @@ struct OAuthDialectTests {
             (#"{"id":"1","data":[],"verified":true}"#, nil), (#"{"id":"1","data":{"0":{"mail":"a@b.example"}}}"#, nil),
         ] as [(String, Bool?)])
     func members(_ body: String, _ isVerified: Bool?) throws {
-        var endpoint = UserEndpoint(
-            url: try #require(EndpointURL("https://a.example", policy: .httpsOnly)),
-            subject: try #require(UserEndpoint.Member("id")))
-        endpoint.attributes = [.email: try #require(UserEndpoint.Member("data.0.mail"))]
-        endpoint.verified = [.email: try #require(UserEndpoint.Member("verified"))]
+        var members = UserMembers()
+        members.attributes = [.email: try #require(UserEndpoint.Member("data.0.mail"))]
+        members.verified = [.email: try #require(UserEndpoint.Member("verified"))]
         let object = try #require(JSONValue(parsing: Array(body.utf8)).object)
-        let info = UserInfo(object, renamed: endpoint.attributes, verified: endpoint.verified)
+        let info = UserInfo(object, members)
         #expect(info.attributes[.email] == (body.contains("mail") ? "a@b.example" : nil))
         #expect(info.verified[.email] == isVerified)
         for path in ["data.1.mail", "data.-1.mail", "data.x.mail", "data.00.mail.more"] {
             #expect(try #require(UserEndpoint.Member(path)).value(in: object) == nil)
         }
+        // The name of a claim may have dots itself.
+        let claim = "https://a.example/mail"
+        let named = try #require(JSONValue(parsing: Array(#"{"\#(claim)":"a"}"#.utf8)).object)
+        #expect(try #require(UserEndpoint.Member(claim)).value(in: named)?.string == "a")
     }
 }

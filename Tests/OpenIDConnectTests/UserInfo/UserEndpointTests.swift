@@ -14,11 +14,11 @@ struct UserEndpointTests {
         _ carrier: FakeCarrier, subject: String = "id", attributes: [UserAttribute: String] = [:]
     ) throws -> RelyingParty {
         func url(_ text: String) throws -> EndpointURL { try #require(EndpointURL(text, policy: .httpsOnly)) }
-        var user = UserEndpoint(url: try url(Self.userURL), subject: try #require(UserEndpoint.Member(subject)))
-        user.attributes = attributes.compactMapValues(UserEndpoint.Member.init)
-        let configuration = RelyingParty.Configuration(
+        let user = UserEndpoint(url: try url(Self.userURL), subject: try #require(UserEndpoint.Member(subject)))
+        var configuration = RelyingParty.Configuration(
             issuer: try url(Self.issuer), authorizationEndpoint: try url(TokenDraft.issuer + "/authorize"),
             tokenEndpoint: try url(FakeCarrier.tokenURL), userEndpoint: user)
+        configuration.userMembers.attributes = attributes.compactMapValues(UserEndpoint.Member.init)
         return RelyingParty(configuration: configuration, http: carrier.http, clock: carrier.clock.wallClock)
     }
 
