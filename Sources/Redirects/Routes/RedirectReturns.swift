@@ -17,7 +17,7 @@ extension RedirectSignIn {
     /// HEAD, as link checkers send it, must not spend the `state`.
     private func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        try checkProvider(of: request)
+        _ = try api.useCases.providers.find(request.provider)
         return try await finish(request.repairedQuery.only(AuthorizationResponse.names), request)
     }
 
@@ -25,7 +25,7 @@ extension RedirectSignIn {
     /// this server sends the form again, with the cookie. A redirect would put the code into an address.
     private func finishRedirectByForm(_ request: Request) async throws -> Response {
         let form = try BodyFields.repairedForm(request)
-        try checkProvider(of: request)
+        _ = try api.useCases.providers.find(request.provider)
         if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
             throw APIError.unknownClientType
         }
@@ -37,11 +37,6 @@ extension RedirectSignIn {
             return BrowserPages.formToSendAgain(items, to: api.baseURL.path + request.path, below: api.baseURL.path)
         }
         return try await finish(known, request, user: known["user"].flatMap { UserInfo(beside: .string($0)) })
-    }
-
-    /// - Throws: `not_found` if no provider has the name in the path.
-    private func checkProvider(of request: Request) throws(SignInError) {
-        _ = try api.useCases.providers.find(request.provider)
     }
 
     /// - Parameters:
@@ -67,25 +62,22 @@ extension RedirectSignIn {
         let key = TokenHash(
             sha256Of: "\(browser.exposed)\n\(received.provider)\n\(String(decoding: brought, as: UTF8.self))")
         let now = environment.clock.now()
-        if let end = feature.ends.kept(key, at: now) {
-            if let response = try await again(end, request) { return response }
-            feature.ends.forget(key)
-        }
+        if let end = feature.ends.kept(key, at: now) { return try await again(end, request) }
         return try await feature.ends.end(for: key, at: now) { [received] in
             try await finish(received, request)
         }.response
     }
 
-    /// The response for a browser that may not have got it. Nil if the session that began is over.
-    private func again(_ end: RedirectEnds.End, _ request: Request) async throws -> Response? {
-        guard let token = end.token else { return end.response }
-        let sessions = api.useCases.sessions
-        guard let held = api.cookies.session(of: request), try await sessions.authenticate(held) != nil else {
-            return try await sessions.authenticate(token) == nil ? nil : end.response
-        }
-        // Newer cookies stay.
+    /// The response for a browser that may not have got it, and then needs its cookies. Newer ones stay.
+    private func again(_ end: RedirectEnds.End, _ request: Request) async throws -> Response {
         var response = end.response
-        response.headers[values: .setCookie] = []
+        guard let token = end.token else { return response }
+        let sessions = api.useCases.sessions
+        if let held = api.cookies.session(of: request), try await sessions.authenticate(held) != nil {
+            response.headers[values: .setCookie] = []
+        } else if try await sessions.authenticate(token) == nil {
+            throw SignInError.redirectUnknown
+        }
         return response
     }
 
@@ -166,10 +158,9 @@ final class RedirectEnds: Sendable {
     /// - Parameter key: Stands for the browser and its response.
     func kept(_ key: TokenHash, at now: Timestamp) -> End? {
         let end = ended.withLock { $0.value(for: key, at: now) }
-        return end.flatMap { $0.expiresAt.map { $0 <= now } ?? false ? nil : $0 }
+        if let expiry = end?.expiresAt, expiry <= now { return nil }
+        return end
     }
-
-    func forget(_ key: TokenHash) { ended.withLock { _ = $0.remove(key) } }
 
     /// The end of a response: one that another request finishes now or has just finished, or a new one, which is
     /// finished also if the browser goes away.
@@ -203,8 +194,8 @@ extension BrowserCookies {
     fileprivate func start(of request: Request) -> String? {
         let address = text(startName, of: request).flatMap { Base64URL.decode($0.utf8) }
             .map { String(decoding: $0, as: UTF8.self) }
-        guard let address, address.isVisibleASCII(), address.hasPrefix("/"), !address.hasPrefix("//"),
-            !address.hasPrefix("/\\"),
+        guard let address, address.isVisibleASCII(), address.hasPrefix("/"),
+            !["//", "/\\"].contains(address.prefix(2)),
             address.prefix(while: { $0 != "?" }).split(separator: "/").contains(Substring(request.provider))
         else { return nil }
         return address
