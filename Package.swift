@@ -486,7 +486,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "RedirectsTests",
-            dependencies: ["HTTPServer", "OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel"]),
+            dependencies: [
+                "HTTPServer", "OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
         .testTarget(
             name: "TelemetryExportTests",
             dependencies: [

@@ -26,11 +26,6 @@ extension RedirectSignIn: BrowserRedirects {
         addFrontPage(to: &router)
     }
 
-    func addCallback(_ path: String, to router: inout Router) {
-        router.get(path, api.paged { try await finishRedirect($1) })
-        router.post(path, api.paged { try await finishRedirectByForm($1) })
-    }
-
     private func listProviders() -> Response {
         let base = api.baseURL.url ?? ""
         // At one for backchannel authentication alone, no client has a redirect URI to which a browser could come back.
@@ -78,21 +73,6 @@ extension RedirectSignIn: BrowserRedirects {
         var response = respond(step, asJSON: request.prefersJSON)
         if case .goOn = step, let start = api.cookies.setStart(of: request) { response.headers.append(start) }
         return response
-    }
-
-    func wayBack(from request: Request) -> (path: String, words: String) {
-        let start =
-            request.path.hasSuffix("/callback") ? api.cookies.start(of: request) ?? usualStart(of: request) : nil
-        return start.map { ($0, "Start again") } ?? (signInPage, "Back to the sign-in page")
-    }
-
-    /// A start at the provider of a request, if it has one client, which has a redirect URI for pages.
-    private func usualStart(of request: Request) -> String? {
-        let clients = api.useCases.providers[request.provider]?.server?.clients ?? [:]
-        guard clients.count == 1, let client = clients.values.first,
-            let redirectURI = client.rules.redirectURIs.first(where: { client.allows(.web, at: $0) })
-        else { return nil }
-        return Self.start(at: request.provider, for: client, to: redirectURI)
     }
 
     /// The path and query of a start for pages.
@@ -163,104 +143,6 @@ extension RedirectSignIn: BrowserRedirects {
             asJSON: request.prefersJSON)
     }
 
-    /// HEAD, as link checkers send it, must not spend the `state`.
-    private func finishRedirect(_ request: Request) async throws -> Response {
-        guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        try checkProvider(of: request)
-        return try await finish(request.repairedQuery.only(AuthorizationResponse.names), request)
-    }
-
-    /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
-    /// this server sends the form again, with the cookie. A redirect would put the code into an address.
-    private func finishRedirectByForm(_ request: Request) async throws -> Response {
-        let form = try BodyFields.repairedForm(request)
-        try checkProvider(of: request)
-        if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
-            throw APIError.unknownClientType
-        }
-        let known = form.only(AuthorizationResponse.names)
-        if api.cookies.browser(of: request) == nil, form[AuthorizationResponse.sentAgain] == nil,
-            known.repeatedName == nil
-        {
-            let items = known.items.map { (name: $0.name, value: $0.value) }
-            return BrowserPages.formToSendAgain(items, to: api.baseURL.path + request.path, below: api.baseURL.path)
-        }
-        return try await finish(known, request, user: known["user"].flatMap { UserInfo(beside: .string($0)) })
-    }
-
-    /// - Throws: `not_found` if no provider has the name in the path.
-    private func checkProvider(of request: Request) throws(SignInError) {
-        _ = try api.useCases.providers.find(request.provider)
-    }
-
-    /// - Parameters:
-    ///   - parameters: Those of ``AuthorizationResponse/names``.
-    ///   - user: The name beside the code.
-    private func finish(_ parameters: Query, _ request: Request, user: UserInfo? = nil) async throws -> Response {
-        var received: AuthorizationResponse
-        do throws(APIError) {
-            received = try AuthorizationResponse(parameters, provider: request.provider)
-        } catch {
-            // The error may name a parameter that is personal.
-            await noteUnreadableResponse(
-                at: request.provider, browser: api.cookies.browser(of: request),
-                problem: parameters.repeatedName.map { "The authorization response has \($0) more than once." }
-                    ?? "A parameter of the authorization response is malformed.", requestID: request.id)
-            throw error.telling(.unconfirmed)
-        }
-        received.user = user
-        guard let browser = api.cookies.browser(of: request) else {
-            return try await finish(received, request).response
-        }
-        let brought = PercentEncoding.form(parameters.items.map { ($0.name, $0.value) })
-        let key = TokenHash(
-            sha256Of: "\(browser.exposed)\n\(received.provider)\n\(String(decoding: brought, as: UTF8.self))")
-        let (end, isRepeated) = try await feature.ends.end(for: key, at: environment.clock.now()) {
-            try await finish(received, request)
-        }
-        if isRepeated, let expiry = end.expiresAt, expiry <= environment.clock.now() {
-            throw SignInError.redirectUnknown
-        }
-        guard isRepeated, let token = end.token else { return end.response }
-        // The browser may not have got the first response, whose cookies then are sent again. Newer ones stay.
-        var response = end.response
-        let sessions = api.useCases.sessions
-        if let held = api.cookies.session(of: request), try await sessions.authenticate(held) != nil {
-            response.headers[values: .setCookie] = []
-        } else if try await sessions.authenticate(token) == nil {
-            throw SignInError.redirectUnknown
-        }
-        return response
-    }
-
-    private func finish(_ received: AuthorizationResponse, _ request: Request) async throws -> RedirectEnds.End {
-        let step = try await finish(
-            received, browser: api.cookies.browser(of: request), session: api.cookies.session(of: request),
-            device: DeviceName.of(request), subnet: api.terms(of: request, nil).subnet, requestID: request.id)
-        var response = respond(step)
-        guard case .finished(let end) = step else { return .init(response: response) }
-        var token: Secret?
-        var seconds: Int64?
-        switch end.result {
-        case .signedIn(let signedIn):
-            token = signedIn.tokens.token
-            await api.endFormerSession(of: request)
-            api.forgetRegistration(of: request, in: &response)
-        case .mustRegister(let offer):
-            seconds = offer.expiresIn
-            if let registration = api.registration,
-                let location = end.locationAfterRegistration(at: api.baseURL.origin)
-            {
-                response.headers.append(try await registration.cookie(for: offer, endingAt: location, api))
-            }
-        case .handedOver: seconds = Self.sessionCodeLifetime
-        case .errandDone, .taskEnded, .failed: break
-        }
-        return .init(
-            response: response, token: token, expiresAt: seconds.map { environment.clock.now().advanced(bySeconds: $0) }
-        )
-    }
-
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
     private func takeSession(_ request: Request, _ admission: Admission) async throws -> Response {
         var reader = FieldReader(try BodyFields(request, from: admission))
@@ -277,7 +159,7 @@ extension RedirectSignIn: BrowserRedirects {
     }
 
     /// - Parameter asJSON: Whether the location where a sign-in goes on is a value, for scripts that ask for it.
-    private func respond(_ step: RedirectStep, asJSON: Bool = false) -> Response {
+    func respond(_ step: RedirectStep, asJSON: Bool = false) -> Response {
         switch step {
         case .goOn(let location, let seconds, let browser):
             var response = Response.redirect(to: location)
@@ -320,35 +202,9 @@ extension BrowserCookies {
     fileprivate func setBrowser(_ value: Secret, seconds: Int64) -> HTTPField {
         field(browserName, value.exposed, maximumAge: seconds)
     }
-
-    private var startName: String { prefix + "latchkey_start" }
-
-    /// Has a browser keep the address of a start for a day, so that it can start again if it comes back too late. Nil
-    /// for an address that is too long.
-    fileprivate func setStart(of request: Request) -> HTTPField? {
-        let address = request.path + (request.head.rawQuery.map { "?" + $0 } ?? "")
-        guard address.utf8.count <= 1024 else { return nil }
-        return field(startName, Base64URL.encode(Array(address.utf8)), maximumAge: 86_400)
-    }
-
-    /// The path and query of the browser's last start, if it was at the provider of the request.
-    fileprivate func start(of request: Request) -> String? {
-        let address = text(startName, of: request).flatMap { Base64URL.decode($0.utf8) }
-            .map { String(decoding: $0, as: UTF8.self) }
-        guard let address, address.isVisibleASCII(), address.hasPrefix("/"), !address.hasPrefix("//"),
-            !address.hasPrefix("/\\"),
-            address.prefix(while: { $0 != "?" }).split(separator: "/").contains(Substring(request.provider))
-        else { return nil }
-        return address
-    }
 }
 
 extension APIError {
-    fileprivate static let unknownClientType = APIError(
-        .notFound, "not_found", .invalidRequest,
-        "There is no such client_type. Use one of: "
-            + ClientType.allCases.map(\.rawValue).joined(separator: ", ") + ".")
-
     fileprivate static let startNeedsBrowser = APIError.malformed(
         "client_type must be ios or android to post a start. A browser begins at the same address by GET.")
 }
