@@ -94,7 +94,9 @@ struct InterleavingTests {
             ], fault: survivor(session))
     }
 
-    private static let signInAndErasure = Scenario("a sign-in and the erasure of its user", without: nil) { store in
+    private static let signInAndErasure = Scenario(
+        "a sign-in and the erasure of its user", without: holderLock
+    ) { store in
         let identity = Records.identity()
         let user = try await user(identity, in: store).id
         let session = try Records.session()
@@ -104,6 +106,10 @@ struct InterleavingTests {
                 { _ = try await $0.deleteUser(user) },
             ]
         ) { store in
+            let isOrphan = try await store.reads.submit {
+                try $0.exists("SELECT 1 FROM sessions WHERE user_id NOT IN (SELECT id FROM users)")
+            }
+            guard !isOrphan else { return "a session has no user" }
             let owner = try await store.session(session.tokenHash, at: Records.now)?.user.id
             let expected = owner.map { IdentityStatus.live($0) } ?? .unknown
             return try await store.statuses(of: [identity]) == [expected] && owner != user
