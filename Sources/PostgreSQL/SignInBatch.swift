@@ -5,9 +5,9 @@ import StorageModel
 /// Sign-ins of one transaction that share two statements. The first looks up their users and locks them. The second
 /// stores new users, their identities, sessions and the records for repeated sign-ins, and is sent with the commit.
 enum SignInBatch {
-    /// Runs the sign-ins that it can decide by what the first statement finds, and leaves the others to their works: the
-    /// repetition of another one of them, a further one of a new user, one whose identity has just got another user,
-    /// and one whose refusal must be recorded.
+    /// Runs the sign-ins that it can decide by what the first statement finds, and leaves the others to their works:
+    /// the repetition of another one of them, a further one of a new user, one whose identity has just got another
+    /// user, and one whose refusal must be recorded.
     ///
     /// A new identity, or the record of a sign-in, that another transaction stores first makes the transaction fail.
     static func run(_ signIns: [BatchedSignIn], on connection: PostgresConnection) throws {
@@ -167,7 +167,8 @@ enum SignInBatch {
         let user = list(["public_id", "created_at"] + profile)
         return SQL(
             """
-            WITH input AS MATERIALIZED (SELECT * FROM unnest(\(list(marks))) AS input (\(list(columns)))), \
+            WITH input AS MATERIALIZED (\
+            SELECT * FROM unnest(\(list(marks))) AS input (\(list(columns)))), \
             new_users AS (INSERT INTO users (id, \(user)) SELECT user_id, \(user) \
             FROM input WHERE public_id IS NOT NULL), \
             new_identities AS (INSERT INTO identities (issuer, subject, user_id, created_at) \
