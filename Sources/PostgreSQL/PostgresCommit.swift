@@ -38,7 +38,7 @@ enum PostgresCommit {
     ) -> [any DatabaseWork] {
         var policy = RetryPolicy(isAlone: batch.count == 1)
         while true {
-            switch attempt(batch, lockTimeout, on: connection) {
+            switch attempt(batch, lockTimeout, sharing: !policy.wasConflict, on: connection) {
             case .stored:
                 for work in batch { work.succeed() }
                 return []
@@ -58,8 +58,9 @@ enum PostgresCommit {
         }
     }
 
+    /// - Parameter sharing: Whether sign-ins share statements.
     private static func attempt(
-        _ batch: [any DatabaseWork], _ lockTimeout: Int64, on connection: PostgresConnection
+        _ batch: [any DatabaseWork], _ lockTimeout: Int64, sharing: Bool, on connection: PostgresConnection
     ) -> Outcome {
         do throws(PostgresError) {
             try connection.connect()
@@ -69,11 +70,14 @@ enum PostgresCommit {
         do {
             try connection.begin()
             try connection.perform("SET LOCAL lock_timeout = \(lockTimeout)", PostgresParameters())
+            let signIns = batch.compactMap { $0.shared as? BatchedSignIn }
+            // The transaction may run again.
+            for signIn in signIns { signIn.output = nil }
             // The statement of sign-ins takes their locks in the same order.
-            if batch.contains(where: { !($0.shared is BatchedSignIn) && !$0.locks.isEmpty }) {
+            if batch.contains(where: { !(sharing && $0.shared is BatchedSignIn) && !$0.locks.isEmpty }) {
                 try connection.lock(batch.flatMap(\.locks))
             }
-            try SignInBatch.run(batch.compactMap { $0.shared as? BatchedSignIn }, on: connection)
+            if sharing { try SignInBatch.run(signIns, on: connection) }
             for work in batch { try work.run(on: .postgres(connection)) }
             guard try connection.commit() else {
                 return .undone(StorageError(.unavailable, reason: "the PostgreSQL server rolled a transaction back"))
@@ -108,7 +112,9 @@ enum PostgresCommit {
         let isAlone: Bool
         private var collisions = 0
         private var losses = 0
-        private var constraints = 0
+        /// Whether a row existed already or no more. Then sign-ins run by themselves: their own statements find what
+        /// another transaction has stored.
+        private(set) var wasConflict = false
 
         init(isAlone: Bool) { self.isAlone = isAlone }
 
@@ -118,15 +124,13 @@ enum PostgresCommit {
                 losses += 1
                 return losses == 1
             }
-            guard isAlone else { return false }
-            if error.isCollision {
-                collisions += 1
-                return collisions <= 10
+            if error.isConstraint {
+                defer { wasConflict = true }
+                return !wasConflict
             }
-            // A retry sees what the other transaction stored, and then does not fail.
-            guard error.isConstraint else { return false }
-            constraints += 1
-            return constraints == 1
+            guard isAlone, error.isCollision else { return false }
+            collisions += 1
+            return collisions <= 10
         }
     }
 }

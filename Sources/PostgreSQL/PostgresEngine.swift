@@ -67,9 +67,10 @@ enum PostgresRead {
         while try query.next() { recalls[Int(query.number(5)) - 1].output = try RecentSignIn(query) }
     }
 
-    // Each row by itself, so that the plan uses the index, whatever the table had when it was made.
+    // Each row by itself, so that the plan uses the index, whatever the table had when it was made. One array is read
+    // in a subquery: with its length, PostgreSQL would plan each time.
     private static let recall: SQL = """
-        SELECT found.*, place FROM unnest(?, ?) WITH ORDINALITY AS input (key, now, place), \
+        SELECT found.*, place FROM unnest((SELECT ?), ?) WITH ORDINALITY AS input (key, now, place), \
         LATERAL (\(RecentSignInsTable.select) WHERE fingerprint = input.key AND expires_at > input.now OFFSET 0) \
         AS found
         """

@@ -22,28 +22,30 @@ extension PostgresConnection {
         if !rules.isEmpty {
             // With the number of a table, because a database may have the tables of several services.
             var statement = try CachedStatement(
-                db, "SELECT pg_advisory_xact_lock(key # 'users'::regclass::oid::bigint) FROM unnest(?) AS key")
+                db, "SELECT pg_advisory_xact_lock(key # 'users'::regclass::oid::bigint) FROM unnest((SELECT ?)) AS key")
             statement.bindRows(rules.sorted()) { $1.bind($0) }
             try statement.perform()
         }
         var sources: [String] = []
-        if !users.isEmpty { sources.append("SELECT unnest(?)") }
+        if !users.isEmpty { sources.append("SELECT unnest((SELECT ?))") }
         if !identities.isEmpty {
             sources.append(
                 """
-                SELECT user_id FROM unnest(?, ?) AS named (issuer, subject), LATERAL (SELECT user_id FROM identities \
+                SELECT user_id FROM unnest((SELECT ?), ?) AS named (issuer, subject), \
+                LATERAL (SELECT user_id FROM identities \
                 WHERE identities.issuer = named.issuer AND identities.subject = named.subject OFFSET 0) AS found
                 """)
         }
         if !numbers.isEmpty {
             sources.append(
                 """
-                SELECT id FROM unnest(?) AS number, \
+                SELECT id FROM unnest((SELECT ?)) AS number, \
                 LATERAL (SELECT id FROM users WHERE \(ReassignedNumber.isVerified("= number")) OFFSET 0) AS found
                 """)
         }
         guard !sources.isEmpty else { return }
-        // Each row by itself, so that the plan uses the index, whatever the table had when it was made.
+        // Each row by itself, so that the plan uses the index, whatever the table had when it was made. Arrays are read
+        // in subqueries: with their lengths, PostgreSQL would plan each time.
         var statement = try CachedStatement(
             db,
             """

@@ -94,7 +94,9 @@ struct InterleavingTests {
             ], fault: survivor(session))
     }
 
-    private static let signInAndErasure = Scenario("a sign-in and the erasure of its user", without: nil) { store in
+    private static let signInAndErasure = Scenario(
+        "a sign-in and the erasure of its user", without: holderLock
+    ) { store in
         let identity = Records.identity()
         let user = try await user(identity, in: store).id
         let session = try Records.session()
@@ -104,6 +106,10 @@ struct InterleavingTests {
                 { _ = try await $0.deleteUser(user) },
             ]
         ) { store in
+            let isOrphan = try await store.reads.submit {
+                try $0.exists("SELECT 1 FROM sessions WHERE user_id NOT IN (SELECT id FROM users)")
+            }
+            guard !isOrphan else { return "a session has no user" }
             let owner = try await store.session(session.tokenHash, at: Records.now)?.user.id
             let expected = owner.map { IdentityStatus.live($0) } ?? .unknown
             return try await store.statuses(of: [identity]) == [expected] && owner != user
@@ -132,7 +138,7 @@ struct InterleavingTests {
 
     private static let signInAndMerge = Scenario(
         "a sign-in and a merge of its user into another one",
-        without: ("stored.id, found.user_id", "stored.id, NULL::bigint")
+        without: ("SELECT place, found.user_id", "SELECT place, NULL::bigint")
     ) { try await roundOfMerge(in: $0) { _ in } }
 
     private static let signInAloneAndMerge = Scenario(

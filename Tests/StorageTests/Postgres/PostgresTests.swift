@@ -167,7 +167,8 @@ struct PostgresTests {
             SELECT count(*) FROM information_schema.referential_constraints \
             WHERE constraint_schema = current_schema() AND delete_rule = 'CASCADE'
             """
-        #expect(try cluster.execute(rules, on: url) == "\(try await sqlite.referenceCount())")
+        // Sessions and identities have their users by a lock and a trigger.
+        #expect(try cluster.execute(rules, on: url) == "\(try await sqlite.referenceCount() - 2)")
         try await store.close()
         try await sqlite.close()
     }
