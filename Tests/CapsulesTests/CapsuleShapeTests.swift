@@ -32,7 +32,8 @@ import Testing
         rules.trustedAudiences = try [#require(ClientID("another"))]
         rules.tenants = TenantIssuers("https://example.com/{tenantid}")
         let members = Mirror(reflecting: rules).children.compactMap(\.label)
-        #expect(Set(members) == Set(names.keys).union(["maximumBytes"]))
+        // A client's own audiences are among the trusted ones.
+        #expect(Set(members) == Set(names.keys).union(["maximumBytes", "clientAudiences"]))
         let settings = try #require(Capsule.settings(of: nil, rules).object)
         for name in names.values { #expect(settings[name] != nil, "\(name)") }
     }
