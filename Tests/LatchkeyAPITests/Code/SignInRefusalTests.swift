@@ -29,6 +29,17 @@ struct SignInRefusalTests {
         { _ throws(OutboundError) in throw OutboundError(code, mayHaveBeenSent: sent, reason: "scripted") }
     }
 
+    @Test("ends well where a provider's userinfo fails, and logs the reason", arguments: [401, 404, 500])
+    func userInfo(status: Int) async throws {
+        let app = try TestApp()
+        app.carrier.script { $0.userInfo = Self.answer("{}", status) }
+        let body = SignInBody().with("mccmnc", nil).with("scope", "\"openid email\"")
+        #expect(try await app.post("/auth/bank/sign-in", body.json).status == 200)
+        let line = app.log.lines.first { $0.message.contains("userinfo failed") }
+        #expect(line?.level == .warning)
+        #expect(line?.metadata["cause"]?.contains("userinfo response") == true, "\(app.log.text)")
+    }
+
     static let rows: [Row] = [
         Row(
             what: "used code", script: { $0.token = answer(#"{"error":"invalid_grant"}"#, 400) }, status: 401,

@@ -142,7 +142,7 @@ struct PendingStartTests {
 
     @Test("A subnet that floods the server stops no other one, and loses its own starts from the database")
     func flood() async throws {
-        let app = try TestApp(pendingStarts: 20)
+        let app = try TestApp(redirects: { $0.maximumPending = 20 })
         let early = try await start(app, from: "198.51.100.1")
         var floods: [Answer] = []
         for number in 0..<700 {
@@ -163,7 +163,7 @@ struct PendingStartTests {
 
     @Test("One that came back makes room")
     func finished() async throws {
-        let app = try TestApp(pendingStarts: 1)
+        let app = try TestApp(redirects: { $0.maximumPending = 1 })
         for number in 0..<3 {
             let address = "198.51.\(number).1"
             let started = try await start(app, from: address)
@@ -175,7 +175,7 @@ struct PendingStartTests {
 
     @Test("One that came back to another instance makes room, too")
     func finishedElsewhere() async throws {
-        let here = try TestApp(pendingStarts: 3)
+        let here = try TestApp(redirects: { $0.maximumPending = 3 })
         let there = try TestApp(beside: here)
         var started: [Answer] = []
         for number in 0..<3 { started.append(try await start(here, from: "198.51.\(number).1")) }
@@ -194,7 +194,7 @@ struct PendingStartTests {
 
     @Test("At the limit the store is asked, and while it cannot tell, those that came back elsewhere count")
     func storeDown() async throws {
-        let app = try TestApp(pendingStarts: 1)
+        let app = try TestApp(redirects: { $0.maximumPending = 1 })
         _ = try await start(app, from: "198.51.1.1")
         app.uptime.advance(by: .seconds(60))
         app.storeScript.fail(with: StorageError(.unavailable, reason: "x"))
@@ -205,7 +205,7 @@ struct PendingStartTests {
 
     @Test("The records of codes that browsers brought are limited in the same way, however the sign-ins end")
     func answeredCodes() async throws {
-        let app = try TestApp(pendingStarts: 5)
+        let app = try TestApp(redirects: { $0.maximumPending = 5 })
         func hash(_ code: String) -> TokenHash { TokenHash(sha256Of: "code of zenkey\n\(code)") }
         func answer(_ code: String, from address: String) async throws {
             let started = try await start(app, from: address)

@@ -38,9 +38,12 @@ import Testing
         return answer
     }
 
-    @Test("A state is valid for an hour", arguments: [(3599, true), (3600, false)])
-    func expiry(seconds: Int64, isGood: Bool) async throws {
-        let app = try TestApp()
+    @Test(
+        "A state is valid for an hour, or as long as the settings say",
+        arguments: [(nil, 3599, true), (nil, 3600, false), (7200, 7199, true), (60, 60, false)]
+            as [(Int64?, Int64, Bool)])
+    func expiry(lifetime: Int64?, seconds: Int64, isGood: Bool) async throws {
+        let app = try TestApp(redirects: { $0.lifetime = lifetime ?? $0.lifetime })
         let flow = app.redirectSignIn
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         app.clock.advance(bySeconds: seconds)

@@ -29,9 +29,11 @@ struct TelcoFinderTests {
     @Test("An app posts its number, and is sent to the operator that Telco Finder names")
     func choice() async throws {
         let app = try NumberApp(telcoFinder: { _ in })
-        for name in ["northwind", "southwind"] {
+        // A phone that says that it knows no network is looked up, too.
+        let networks = ["northwind": #","mccmnc":"65535""#, "southwind": ""]
+        for (name, network) in networks {
             app.finder.script { $0.owner = name }
-            let answer = try await start(app)
+            let answer = try await start(app, Self.number, network)
             let location = try #require(answer.text("location"), "\(answer.body)")
             #expect(location.hasPrefix("https://auth.\(name).example/authorize?"))
             #expect(!location.contains("4155550101"))

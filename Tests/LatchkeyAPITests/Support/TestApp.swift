@@ -59,7 +59,8 @@ struct TestApp: Sendable {
         party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
-        backchannel: (inout BackchannelSettings) -> Void = { _ in }, pendingStarts: Int? = nil,
+        backchannel: (inout BackchannelSettings) -> Void = { _ in },
+        redirects changeRedirects: (inout RedirectsSettings) -> Void = { _ in },
         features: [any APIFeature] = [], logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
@@ -77,7 +78,7 @@ struct TestApp: Sendable {
         var backchannelSettings = BackchannelSettings()
         backchannel(&backchannelSettings)
         var redirectsSettings = RedirectsSettings()
-        if let pendingStarts { redirectsSettings.maximumPending = pendingStarts }
+        changeRedirects(&redirectsSettings)
         let context = FeatureContext.test(testStore.store, clock: clock.wallClock, uptime: uptime.uptime) {
             $0.sessions = configuration.lifetimes
         }

@@ -81,6 +81,15 @@ struct ProviderDeviationTests {
     }
 
     @Test(
+        "A client's redirect_uri is what stands for none with codes of SDKs",
+        arguments: SignInConfiguration.Client.SDKRedirectURI.allCases)
+    func sdkRedirectURI(uri: SignInConfiguration.Client.SDKRedirectURI) throws {
+        let client = "{id: c, secret: s, redirect_uri: \(uri.rawValue)}"
+        let found = try configuration("\(Self.acme), clients: [\(client), {id: d, secret: s}]").providers[0].clients
+        #expect(found.map(\.rules.sdkRedirectURI) == [uri, nil])
+    }
+
+    @Test(
         "The metadata of a template is that of the only tenant, or of all",
         arguments: [
             ("[\(guid)]", guid, [guid]), ("[\(guid.uppercased())]", guid, [guid]),

@@ -308,6 +308,11 @@ struct ConfigurationLoaderTests {
             ("database: {pool_size: 256}", "database.pool_size", "256"),
             ("database: {statement_timeout: 1m}", "database.statement_timeout", "1m"),
             ("allowed_origins: ['https://App.Example.com:443']", "allowed_origins", "https://app.example.com"),
+            (
+                "allowed_origins: ['capacitor://localhost', 'http://tauri.localhost', 'chrome-extension://abc']",
+                "allowed_origins", "capacitor://localhost,http://tauri.localhost,chrome-extension://abc"
+            ),
+            ("redirects: {lifetime: 10m}", "redirects.lifetime", "10m"),
             ("log: {level: verbose, format: json}", "log.format", "json"),
             ("zenkey: {trusted_issuers: ['*.Example.com']}", "zenkey.trusted_issuers", "*.example.com"),
         ])

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyService
+import Storage
 import TestSupport
 import Testing
 
@@ -133,6 +134,8 @@ import Testing
             #expect(beside.status == 0, "\(beside.output)")
             #expect(beside.output.contains("its tables are up to date"))
             #expect(beside.output.contains("MiB free"))
+            let library = SQLiteLibrary.current
+            #expect(beside.output.contains("SQLite \(library.version)") == library.hasWALResetFault)
             server.send(SIGTERM)
             #expect(await server.ending().status == 0)
 
@@ -157,6 +160,17 @@ import Testing
                     - id: \(SignInHarness.clientID)
                       secret: \(AdminHarness.secret)
                       redirect_uris: [shop:/back, "http://127.0.0.1/cb", "https://app.example/cb", com.example:/cb]
+                providers:
+                  acme:
+                    kind: oidc
+                    issuer: \(try #require(harness.simulator.issuer(of: "acme")))
+                    clients:
+                      - id: \(SignInHarness.clientID)
+                        secret: \(AdminHarness.secret)
+                        redirect_uris: ["https://app.example/cb"]
+                    pkce: off
+                    nonce: off
+                    accept_state_alone: true
                 """, as: "latchkey.yaml")
             var environment = harness.environment
             environment["LATCHKEY_ZENKEY_CLIENTS"] = nil
@@ -168,6 +182,7 @@ import Testing
             let warnings = ending.output.split(separator: "\n").filter { $0.hasPrefix("warning") }
             #expect(warnings.filter { $0.contains("redirect_uris") }.count == 2, "\(ending.output)")
             #expect(warnings.contains { $0.contains("public_url") })
+            #expect(warnings.contains { $0.contains("state alone ties a sign-in to its browser") })
             #expect(warnings.contains { $0.contains("allow_loopback_http") })
             #expect(!ending.output.contains(AdminHarness.secret))
         }

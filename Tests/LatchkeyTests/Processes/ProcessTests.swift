@@ -2,6 +2,7 @@ import CarrierSimulator
 import Crypto
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Primitives
 import Storage
@@ -199,8 +200,10 @@ import Testing
     @Test("SIGTERM and SIGINT end the process with status 0", arguments: [SIGTERM, SIGINT])
     func terminated(signal: Int32) async throws {
         try await withSimulator { simulator, directory in
-            let process = try LatchkeyProcess(
-                ["serve"], environment: environment(simulator, database: directory.path + "/latchkey.db"))
+            var environment = environment(simulator, database: directory.path + "/latchkey.db")
+            // As Kubernetes sets it beside a service of the name latchkey-metrics.
+            environment["LATCHKEY_METRICS_PORT"] = "tcp://10.0.0.1:9000"
+            let process = try LatchkeyProcess(["serve"], environment: environment)
             let app = App(port: try await process.port(after: "listening"))
             #expect(try await app.send("GET", "/healthz").status == 200)
             #expect(try await app.send("GET", "/readyz").status == 200)
@@ -265,7 +268,11 @@ import Testing
             #expect(size() > before)
             #expect(try await app.signIn(try fields(simulator)).status == 200)
             process.send(SIGTERM)
-            #expect(await process.ending().status == 0)
+            let ending = await process.ending()
+            #expect(ending.status == 0)
+            // An SQLite that is damaged by two processes that do the same is named at the start.
+            let library = SQLiteLibrary.current
+            #expect(ending.output.contains("sqlite=\(library.version)") == library.hasWALResetFault)
         }
     }
 
@@ -354,6 +361,17 @@ import Testing
         #expect(try HealthCheck.url(of: http) == "http://\(host):9000/healthz")
         http.port = 0
         #expect(throws: AdministratorError.self) { try HealthCheck.url(of: http) }
+    }
+
+    @Test("The image listens on both families by default, and its health check finds it")
+    func imageHost() throws {
+        let variable = "LATCHKEY_HTTP_HOST"
+        let line = try Repository.text("Dockerfile").split(separator: "\n").first { $0.contains(variable + "=") }
+        let host = try #require(line).split(separator: "=").last?.prefix { $0 != " " } ?? ""
+        let http = try ConfigurationLoader(FeatureList.standard.settings)
+            .load(file: nil, environment: [variable: String(host)], purpose: .health).configuration.http
+        #expect(http.hosts == ["::"])
+        #expect(try HealthCheck.url(of: http) == "http://127.0.0.1:\(http.port)/healthz")
     }
 
     @Test("check-config accepts a configuration that serve accepts, and health reports whether the server runs")

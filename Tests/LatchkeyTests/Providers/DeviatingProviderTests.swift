@@ -74,6 +74,41 @@ import Testing
         }
     }
 
+    /// As with containers: the metadata has the addresses for browsers, which this server cannot reach.
+    @Test("Browsers may reach the provider at another address than the server does")
+    func browsersAddress() async throws {
+        let outside = "https://sso.example"
+        let endpoints = ["token_endpoint": "/token", "userinfo_endpoint": "/userinfo", "jwks_uri": "/jwks"]
+        try await with({
+            let inside = $0.issuer.text
+            $0.rules.metadataURL = EndpointURL(
+                inside + "/.well-known/openid-configuration", policy: .allowLoopbackHTTP)
+            $0.rules.endpoints = endpoints.compactMapValues {
+                EndpointURL(inside + $0, policy: .allowLoopbackHTTP)
+            }
+            if let url = EndpointURL(outside, policy: .httpsOnly) { $0.issuer = url }
+        }) { walk in
+            walk.harness.simulator.update("acme") {
+                $0.tampering.objects[.discovery, default: []].append { metadata in
+                    metadata["issuer"] = .string(outside)
+                    for (name, path) in endpoints { metadata[name] = .string(outside + path) }
+                    metadata["authorization_endpoint"] = .string(outside + "/authorize")
+                    metadata["authorization_response_iss_parameter_supported"] = nil
+                }
+                $0.tampering.idTokens.append { $0.claims["iss"] = .string(outside) }
+                $0.faults = [.authorizationMissingIssuer]
+            }
+            let browser = Browser()
+            let page = try await walk.start(browser, at: "acme")
+            #expect(page.location.hasPrefix(outside + "/authorize?"), "\(page.location)")
+            var form = ["user": "jane"]
+            for item in page.parameters.items { form[item.name] = item.value }
+            let inside = try #require(walk.harness.simulator.issuer(of: "acme"))
+            let approved = try await browser.post(inside + "/authorize/approve", form: form)
+            #expect(try await browser.get(approved.location).parameters["status"] == "success")
+        }
+    }
+
     @Test("A redirect of the metadata is told with the address and the setting")
     func redirectedMetadata() async throws {
         try await with { walk in
@@ -182,6 +217,25 @@ import Testing
             #expect(try await post(walk, fields).error == "invalid_grant")
             #expect(try await post(walk, fields.merging(["code": code + "c"]) { $1 }).status == 400)
             #expect(walk.harness.simulator.log.tokenPosts("acme") == 3)
+        }
+    }
+
+    // MARK: Responses
+
+    @Test("A response may have what browsers do not encode, what nobody knows, and bytes that are no UTF-8")
+    func untidyResponse() async throws {
+        try await with { walk in
+            let browser = Browser()
+            let callback = try await walk.approved(browser, try await walk.start(browser, at: "acme"))
+            let done = try await browser.get(callback + #"&scope=[a]|{b}^`\"<c>&x=1&x=2&session_state=%zz&hd=M%FCller"#)
+            #expect(done.parameters["status"] == "success", "\(done.status) \(done.text)")
+            let state = try await walk.start(browser, at: "acme").parameters["state"] ?? ""
+            let refusal = [
+                "state": state, "iss": walk.harness.simulator.issuer(of: "acme") ?? "", "error": "access_denied",
+            ]
+            let failed = try await browser.get(
+                walk.origin + "/auth/acme/callback?\(App.form(refusal))&error_description=verweigert%FC|")
+            #expect(failed.parameters["error"] == "access_denied", "\(failed.status) \(failed.text)")
         }
     }
 
