@@ -179,7 +179,31 @@ final class ProviderDiscovery: Sendable {
     private func read(
         _ response: OutboundResponse, _ source: MetadataSource, from url: EndpointURL
     ) throws(OIDCError) -> (ProviderMetadata, Freshness) {
-        guard let document = ProviderResponse.object(response, maximumBytes: access.configuration.limits.discoveryBytes)
+        let requirements = access.configuration.metadataRequirements
+        let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
+        let found: JSONObject
+        do throws(OIDCError) {
+            found = try document(in: response, from: url, ofCarrier: network != nil)
+        } catch {
+            guard case .issuer(let issuer) = source, response.status < 500, requirements.areEnough,
+                let bare = JSONValue.object(of: [
+                    ("issuer", .string(requirements.tenants?.template ?? issuer.text))
+                ]).object
+            else { throw error }
+            found = bare
+        }
+        return (
+            try ProviderMetadata(found, network: network, requirements: requirements),
+            Freshness(response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
+        )
+    }
+
+    private func document(
+        in response: OutboundResponse, from url: EndpointURL, ofCarrier isCarriers: Bool
+    ) throws(OIDCError) -> JSONObject {
+        guard
+            let document = ProviderResponse.object(
+                response, maximumBytes: access.configuration.limits.discoveryBytes, ofCarrier: isCarriers)
         else {
             throw OIDCError(
                 .unusableResponse,
@@ -194,11 +218,7 @@ final class ProviderDiscovery: Sendable {
                 reason: response.redirection(from: url)
                     ?? "Discovery responded with status \(response.status), and neither metadata nor an error.")
         }
-        let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
-        return (
-            try ProviderMetadata(document, network: network, requirements: access.configuration.metadataRequirements),
-            Freshness(response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
-        )
+        return document
     }
 }
 
