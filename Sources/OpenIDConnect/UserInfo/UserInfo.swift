@@ -197,7 +197,8 @@ enum UserInfoResponse: Sendable {
     init(
         _ response: OutboundResponse, signedWith algorithm: SigningAlgorithm?,
         orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard,
-        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits, ofCarrier isCarriers: Bool
+        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits,
+        ofCarrier isCarriers: Bool = true
     ) throws(OIDCError) {
         if response.status == 200, ProviderResponse.mediaType(response) == "application/jwt" {
             // Some end the line.
