@@ -51,7 +51,7 @@ package struct JSONWebKeySet: Sendable {
 
     /// The entries of a key set, 1 to ``maximumKeys``.
     package static func entries(of body: [UInt8]) -> [JSONValue]? {
-        guard let entries = ProviderResponse.markedJSON(body)?.object?["keys"]?.array,
+        guard let entries = ProviderResponse.forgivingJSON(body)?.object?["keys"]?.array,
             (1...maximumKeys).contains(entries.count)
         else { return nil }
         return entries

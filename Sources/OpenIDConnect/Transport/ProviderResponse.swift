@@ -56,7 +56,7 @@ package enum ProviderResponse {
         _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool = true
     ) -> JSONValue? {
         guard response.body.count <= maximumBytes else { return nil }
-        guard isCarriers else { return markedJSON(response.body) }
+        guard isCarriers else { return forgivingJSON(response.body) }
         if (200...299).contains(response.status), let mediaType = mediaType(response),
             otherMediaTypes.contains(mediaType)
         {
@@ -65,9 +65,19 @@ package enum ProviderResponse {
         return try? JSONValue(parsing: response.body)
     }
 
-    /// JSON that may begin with a byte order mark, which a reader may ignore (RFC 8259 section 8.1).
-    static func markedJSON(_ body: [UInt8]) -> JSONValue? {
-        try? JSONValue(parsing: body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body)
+    /// JSON that may begin with a byte order mark, which a reader may ignore (RFC 8259 section 8.1), and have a few
+    /// halves of characters, as names have that were cut within an emoji. They become U+FFFD.
+    static func forgivingJSON(_ body: [UInt8]) -> JSONValue? {
+        var body = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body
+        for _ in 0..<16 {
+            do throws(JSONSyntaxError) {
+                return try JSONValue(parsing: body)
+            } catch {
+                guard error.code == .loneSurrogate else { return nil }
+                body.replaceSubrange(error.offset..<error.offset + 5, with: "ufffd".utf8)
+            }
+        }
+        return nil
     }
 
     /// In lower case, without parameters; nil if there is none, or it is not ASCII as all media types are.

@@ -118,6 +118,15 @@ struct UserEndpointTests {
         }
     }
 
+    @Test("A name that was cut within a character ends no sign-in", arguments: [1, 15, 16])
+    func cutName(_ count: Int) async throws {
+        let name = String(repeating: #"\ud83d"#, count: count - 1) + #"\ud83d\u0041"#
+        let found = try? await user(.json(#"{"id":"u-1","name":"\#(name)"}"#)).get()
+        let expected = String(repeating: "\u{FFFD}", count: count) + "A"
+        #expect(found?.attributes.attributes[.name] == (count < 16 ? expected : nil))
+        #expect((found != nil) == (count < 16))
+    }
+
     @Test("Only status 200 is accepted", arguments: [201, 301, 401, 403, 500])
     func status(_ status: Int) async throws {
         guard case .failure(let error) = try await user(.json(#"{"id":"u-1"}"#, status: status)) else {
