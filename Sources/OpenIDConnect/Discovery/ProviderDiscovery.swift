@@ -226,9 +226,18 @@ extension OutboundResponse {
     /// Where a redirect of metadata leads, and what to do about it; nil for another response, and for an address that
     /// cannot be shown.
     fileprivate func redirection(from url: EndpointURL) -> String? {
-        guard (300...399).contains(status), let location else { return nil }
-        let isPath = location.hasPrefix("/") && !location.hasPrefix("//")
-        let target = isPath ? "\(url.scheme.rawValue)://\(url.authority)\(location)" : location
+        guard (300...399).contains(status), let location, !location.isEmpty else { return nil }
+        let target =
+            if location.hasPrefix("//") {
+                "\(url.scheme.rawValue):\(location)"
+            } else if location.hasPrefix("/") {
+                "\(url.scheme.rawValue)://\(url.authority)\(location)"
+            } else if location.contains(":") {
+                location
+            } else {
+                // Beside the address of the request (RFC 3986 section 5.2.3).
+                String(url.text[...(url.text.lastIndex(of: "/") ?? url.text.startIndex)]) + location
+            }
         guard target.isVisibleASCII(upTo: 512), target.hasPrefix("https://") || target.hasPrefix("http://"),
             !target.utf8.contains(where: "?#@\"<>".utf8.contains)
         else { return nil }

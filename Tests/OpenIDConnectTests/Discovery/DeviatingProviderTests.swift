@@ -100,6 +100,8 @@ struct DeviatingProviderTests {
             ),
             ("https://new.example/m", "set metadata_url to this address."),
             ("/m", "a redirect to https://login.carrier.example/m,"),
+            ("//new.example/m", "a redirect to https://new.example/m,"),
+            ("m", "a redirect to \(TokenDraft.issuer)/.well-known/m,"),
             ("https://new.example/m?code=secret", "status 301, and neither metadata"),
             ("https://user@new.example/m", "status 301, and neither metadata"),
             ("javascript:alert(1)", "status 301, and neither metadata"), (nil, "status 301, and neither metadata"),
