@@ -123,6 +123,11 @@ package struct ProviderPreset: Sendable {
                 continue
             }
             let origin = entry?.node.origin ?? section.origin
+            if parameter.isID, !value.isGUID {
+                context.warn(
+                    origin, "the \(parameter.name) is a name, and the provider's issuer has an id",
+                    "give its id, such as \(parameter.example)")
+            }
             values.append((parameter.name, ConfigurationNode(value: .text(value), origin: origin)))
         }
         guard values.count == parameters.count else { return nil }
@@ -140,13 +145,27 @@ package struct ProviderPreset: Sendable {
 }
 
 extension ProviderPreset.Key {
-    /// A text without a slash at its end and, unless it is a URL, without a scheme; nil if it is none.
+    /// Whether it is the id of a tenant or an environment, which issuers have. A client id is compared with nothing.
+    fileprivate var isID: Bool { example.isGUID && name != "client_id" }
+
+    /// A text without a slash at its end and, unless it is a URL, without a scheme; an id in small letters, as issuers
+    /// have it. Nil if it is none.
     fileprivate func value(of given: String?) -> String? {
         guard var text = given?[...] else { return nil }
         if !example.contains("://"), let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
         while text.last == "/" { text.removeLast() }
         let isUsable = (1...255).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisibleASCII)
-        return isUsable && !text.utf8.contains(UInt8(ascii: "{")) ? String(text) : nil
+        guard isUsable, !text.utf8.contains(UInt8(ascii: "{")) else { return nil }
+        return isID && String(text).isGUID ? text.lowercased() : String(text)
+    }
+}
+
+extension String {
+    /// Whether it has the form of `11111111-2222-3333-4444-555555555555`.
+    fileprivate var isGUID: Bool {
+        let parts = split(separator: "-", omittingEmptySubsequences: false)
+        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
+            && parts.joined().utf8.allSatisfy { $0.hexadecimalValue != nil }
     }
 }
 

@@ -53,6 +53,12 @@ extension ValueType {
                 context.refuse(node.origin, "has a query", "give the issuer as the provider's metadata spells it")
                 return nil
             }
+            let path = "/.well-known/openid-configuration"
+            guard !url.text.hasSuffix(path) else {
+                context.refuse(
+                    node.origin, "is the address of the metadata", "give the issuer, which is before \(path)")
+                return nil
+            }
             return url
         }
     }

@@ -32,11 +32,9 @@ struct IssuerVerification: Sendable {
         case .issuer(let issuer):
             let expected = access.configuration.idTokenRules.tenants?.template ?? issuer.text
             guard expected.hasSameBytes(as: metadata.issuer) else {
-                let refusal = OIDCError(.metadataRefused, reason: Refusal.notConfigured.text)
-                guard issuer.text.differsBySlash(from: metadata.issuer) else { return Verdict(refusal: refusal) }
                 return Verdict(
-                    refusal: refusal.adding(
-                        "They differ by the slash at the end: configure the issuer as the metadata spells it."))
+                    refusal: OIDCError(.metadataRefused, reason: Refusal.notConfigured.text).adding(
+                        "If \(metadata.issuer) is the provider's, configure it as the metadata spells it."))
             }
             return Verdict()
         case .network(let network, _):
@@ -196,13 +194,6 @@ extension ProviderMetadata {
         return (endpoints.compactMap(\.self) + mutualTLSAliases.endpoints).allSatisfy {
             trusted.areOfOneOperator($0.host, issuer.host)
         }
-    }
-}
-
-extension String {
-    /// Whether one of the two texts is the other with a slash at its end.
-    fileprivate func differsBySlash(from other: String) -> Bool {
-        (self + "/").hasSameBytes(as: other) || hasSameBytes(as: other + "/")
     }
 }
 

@@ -179,7 +179,31 @@ final class ProviderDiscovery: Sendable {
     private func read(
         _ response: OutboundResponse, _ source: MetadataSource, from url: EndpointURL
     ) throws(OIDCError) -> (ProviderMetadata, Freshness) {
-        guard let document = ProviderResponse.object(response, maximumBytes: access.configuration.limits.discoveryBytes)
+        let requirements = access.configuration.metadataRequirements
+        let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
+        let found: JSONObject
+        do throws(OIDCError) {
+            found = try document(in: response, from: url, ofCarrier: network != nil)
+        } catch {
+            guard case .issuer(let issuer) = source, response.status < 500, requirements.areEnough,
+                let bare = JSONValue.object(of: [
+                    ("issuer", .string(requirements.tenants?.template ?? issuer.text))
+                ]).object
+            else { throw error }
+            found = bare
+        }
+        return (
+            try ProviderMetadata(found, network: network, requirements: requirements),
+            Freshness(response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
+        )
+    }
+
+    private func document(
+        in response: OutboundResponse, from url: EndpointURL, ofCarrier isCarriers: Bool
+    ) throws(OIDCError) -> JSONObject {
+        guard
+            let document = ProviderResponse.object(
+                response, maximumBytes: access.configuration.limits.discoveryBytes, ofCarrier: isCarriers)
         else {
             throw OIDCError(
                 .unusableResponse,
@@ -194,11 +218,7 @@ final class ProviderDiscovery: Sendable {
                 reason: response.redirection(from: url)
                     ?? "Discovery responded with status \(response.status), and neither metadata nor an error.")
         }
-        let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
-        return (
-            try ProviderMetadata(document, network: network, requirements: access.configuration.metadataRequirements),
-            Freshness(response, at: access.clock.now(), rules: access.configuration.cache, random: access.random)
-        )
+        return document
     }
 }
 
@@ -206,9 +226,18 @@ extension OutboundResponse {
     /// Where a redirect of metadata leads, and what to do about it; nil for another response, and for an address that
     /// cannot be shown.
     fileprivate func redirection(from url: EndpointURL) -> String? {
-        guard (300...399).contains(status), let location else { return nil }
-        let isPath = location.hasPrefix("/") && !location.hasPrefix("//")
-        let target = isPath ? "\(url.scheme.rawValue)://\(url.authority)\(location)" : location
+        guard (300...399).contains(status), let location, !location.isEmpty else { return nil }
+        let target =
+            if location.hasPrefix("//") {
+                "\(url.scheme.rawValue):\(location)"
+            } else if location.hasPrefix("/") {
+                "\(url.scheme.rawValue)://\(url.authority)\(location)"
+            } else if location.contains(":") {
+                location
+            } else {
+                // Beside the address of the request (RFC 3986 section 5.2.3).
+                String(url.text[...(url.text.lastIndex(of: "/") ?? url.text.startIndex)]) + location
+            }
         guard target.isVisibleASCII(upTo: 512), target.hasPrefix("https://") || target.hasPrefix("http://"),
             !target.utf8.contains(where: "?#@\"<>".utf8.contains)
         else { return nil }

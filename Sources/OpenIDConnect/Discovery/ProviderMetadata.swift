@@ -70,7 +70,13 @@ public final class ProviderMetadata: Sendable {
         issuer = try reader.issuer()
         authorizationEndpoint = try reader.authorizationEndpoint()
         tokenEndpoint = try reader.endpoint("token_endpoint")
-        userInfoEndpoint = try reader.optionalEndpoint("userinfo_endpoint")
+        // An OpenID provider's ID tokens have the attributes, too: a bad one does not keep users from signing in.
+        userInfoEndpoint =
+            if network == nil {
+                try? reader.optionalEndpoint("userinfo_endpoint")
+            } else {
+                try reader.optionalEndpoint("userinfo_endpoint")
+            }
         jwksURI = try reader.endpoint("jwks_uri")
         serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint(
             "server_initiated_authorization_endpoint")
@@ -92,7 +98,10 @@ public final class ProviderMetadata: Sendable {
         revocationEndpoint = try? reader.optionalEndpoint("revocation_endpoint")
         mutualTLSAliases = EndpointAliases(reader)
         userEndpoint = nil
-        if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
+        // Metadata without a token endpoint, such as Facebook's, has no response type that needs one.
+        if authorizationEndpoint != nil, requirements.endpoints["token_endpoint"] == nil {
+            try reader.checkList("response_types_supported", includes: "code")
+        }
         if let network { try reader.checkNetwork(network) }
     }
 
@@ -109,6 +118,11 @@ public final class ProviderMetadata: Sendable {
         let endpoints: [String: EndpointURL]
         /// The issuers of the tenants, if the provider has several.
         let tenants: TenantIssuers?
+
+        /// Whether all that a sign-in needs is configured, so that the provider need not publish metadata.
+        var areEnough: Bool {
+            ["authorization_endpoint", "token_endpoint", "jwks_uri"].allSatisfy { endpoints[$0] != nil }
+        }
     }
 
     /// Where requests are pushed.

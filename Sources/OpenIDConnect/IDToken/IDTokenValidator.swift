@@ -83,7 +83,8 @@ public struct IDTokenExpectation: Sendable {
     /// The nonce sent with the authorization request. Nil if none was sent; a nonce in the token is ignored then.
     public var nonce: String?
     /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
-    /// bound to its request by the notification token, and not every carrier repeats the nonce there.
+    /// bound to its request by the notification token, and not every carrier repeats the nonce there; that of a
+    /// provider that repeats none is bound by the code verifier.
     public var nonceMayBeMissing = false
     /// The provider's id of the request, which a token that came with a notification may repeat (CIBA Core section
     /// 10.3.1).

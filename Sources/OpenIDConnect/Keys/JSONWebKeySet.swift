@@ -51,7 +51,7 @@ package struct JSONWebKeySet: Sendable {
 
     /// The entries of a key set, 1 to ``maximumKeys``.
     package static func entries(of body: [UInt8]) -> [JSONValue]? {
-        guard let entries = (try? JSONValue(parsing: body))?.object?["keys"]?.array,
+        guard let entries = ProviderResponse.forgivingJSON(body)?.object?["keys"]?.array,
             (1...maximumKeys).contains(entries.count)
         else { return nil }
         return entries
@@ -80,6 +80,11 @@ package struct JSONWebKeySet: Sendable {
         let rest = keys.count > shown.count ? ", … (\(keys.count) in all)" : ""
         return shown.isEmpty ? "none" : shown.joined(separator: ", ") + rest
     }
+}
+
+extension JSONObject {
+    /// A member that is not null, as some providers write what a key does not have.
+    fileprivate func stated(_ name: String) -> JSONValue? { self[name].flatMap { $0.isNull ? nil : $0 } }
 }
 
 /// A signature and the keys that may have made it.
@@ -149,9 +154,10 @@ package struct PublicKey: Sendable {
     package init(_ entry: JSONObject) throws(KeyError) {
         guard Self.isForVerifying(entry) else { throw .purpose }
         material = try Self.material(of: entry)
-        algorithms = try Self.algorithms(of: material, named: entry["alg"])
-        keyID = entry["kid"]?.string
-        guard keyID != nil || entry["kid"] == nil else { throw .keyID }
+        algorithms = try Self.algorithms(of: material, named: entry.stated("alg"))
+        let id = entry.stated("kid")
+        keyID = id?.string
+        guard keyID != nil || id == nil else { throw .keyID }
         issuer = entry["issuer"]?.string
     }
 
@@ -191,11 +197,9 @@ package struct PublicKey: Sendable {
 
     /// Whether `use` and `key_ops`, if there are any, allow verifying (RFC 7517 sections 4.2 and 4.3).
     private static func isForVerifying(_ entry: JSONObject) -> Bool {
-        if let use = entry["use"], use.string != "sig" { return false }
-        if let operations = entry["key_ops"] {
-            guard let operations = operations.array, operations.contains(.string("verify")) else { return false }
-        }
-        return true
+        if let use = entry.stated("use"), use.string != "sig" { return false }
+        guard let operations = entry.stated("key_ops") else { return true }
+        return operations.array?.contains(.string("verify")) == true
     }
 
     private static func material(of entry: JSONObject) throws(KeyError) -> Material {

@@ -80,7 +80,7 @@ extension RelyingParty {
                     response, limits: configuration.limits, idToken: presence,
                     dialect: provider.hasIDTokens ? nil : configuration.dialect, proofKey: key,
                     mustBeBound: dpop(at: provider) == .required,
-                    mayLackType: !usesNetworkDiscovery && clientTLS == nil))
+                    mayLackType: !usesNetworkDiscovery && clientTLS == nil, ofCarrier: usesNetworkDiscovery))
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
         tokens.idToken = try mappingErrors(client.signedToken(in: idToken, rules: configuration.idTokenRules)) {
@@ -160,18 +160,24 @@ public struct TokenResponse: Sendable, Hashable {
     ///   - mustBeBound: Whether a Bearer token is refused.
     ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many providers leave it
     ///     out. It never is one if the request had a proof, so that no bound token is taken for a Bearer token.
+    ///   - isCarriers: Whether a carrier sent it, whose `expires_in` must be a number of seconds. Another provider's
+    ///     is unknown if it is none.
     init(
         _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
         dialect: OAuthDialect? = nil, proofKey: DPoPKey? = nil, mustBeBound: Bool = false,
-        mayLackType: Bool = false
+        mayLackType: Bool = false, ofCarrier isCarriers: Bool = true
     ) throws(OIDCError) {
         guard
-            let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes)
+            let object = ProviderResponse.object(
+                response, maximumBytes: limits.tokenBytes, ofCarrier: isCarriers)
                 ?? (dialect == nil ? nil : ProviderResponse.form(response, maximumBytes: limits.tokenBytes))
         else {
             throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
         }
-        guard response.status == 200 else { throw Self.refusal(object, status: response.status) }
+        // Some frameworks answer every POST with 201.
+        guard response.status == 200 || !isCarriers && response.status == 201 else {
+            throw Self.refusal(object, status: response.status)
+        }
         if let error = dialect?.error(in: object) {
             throw Self.refusal(JSONValue.object(of: [("error", .string(error))]).object ?? object, status: 400)
         }
@@ -201,7 +207,8 @@ public struct TokenResponse: Sendable, Hashable {
             }
         expiresIn = try ProviderResponse.seconds(
             object["expires_in"],
-            otherwise: .unusable("The token endpoint's response has an expires_in that is not a number of seconds."))
+            otherwise: isCarriers
+                ? .unusable("The token endpoint's response has an expires_in that is not a number of seconds.") : nil)
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
         userMember = dialect?.userMember.flatMap { object[$0]?.visibleText }
@@ -213,10 +220,11 @@ public struct TokenResponse: Sendable, Hashable {
     private static func isBound(
         _ type: JSONValue?, _ mayLackType: Bool, _ proofKey: DPoPKey?, _ mustBeBound: Bool
     ) throws(OIDCError) -> Bool {
-        switch type?.string?.lowercased() {
+        let given = type?.isNull ?? true ? "" : type?.string?.lowercased()
+        switch given {
         case "dpop" where proofKey != nil: return true
         case "bearer" where !mustBeBound: return false
-        case nil where type == nil && mayLackType && proofKey == nil && !mustBeBound: return false
+        case "" where mayLackType && proofKey == nil && !mustBeBound: return false
         default:
             throw .unusable(
                 "The token endpoint's response has a token_type other than \(mustBeBound ? "DPoP" : "Bearer").")

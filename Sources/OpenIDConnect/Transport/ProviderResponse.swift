@@ -2,8 +2,9 @@ package import Primitives
 
 /// Reads providers' responses.
 ///
-/// JSON is read under any Content-Type or none, because providers label it variously. A success that is labelled a page
-/// or a form is refused. An error is read even then: some providers label their JSON errors `text/html`.
+/// JSON is read under any Content-Type or none, because providers label it variously. A carrier's success that is
+/// labelled a page or a form is refused, and so is one that begins with a byte order mark. Another provider's is read,
+/// and so is a carrier's error: some label all of their JSON `text/html`.
 package enum ProviderResponse {
     private static let otherMediaTypes: Set<String> = [
         "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
@@ -11,8 +12,10 @@ package enum ProviderResponse {
     ]
 
     /// The JSON object in a response of any status; nil if the content is something else.
-    package static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
-        value(response, maximumBytes: maximumBytes)?.object
+    package static func object(
+        _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool = true
+    ) -> JSONObject? {
+        value(response, maximumBytes: maximumBytes, ofCarrier: isCarriers)?.object
     }
 
     /// The members of a form, or of a plain text that is one, at most 64; nil if the content is something else.
@@ -34,9 +37,9 @@ package enum ProviderResponse {
     /// The JSON object in a response of status 200.
     /// - Parameter reason: Of the error otherwise, which has the provider's error code if the response has one.
     static func okObject(
-        _ response: OutboundResponse, maximumBytes: Int, otherwise reason: StaticString
+        _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool, otherwise reason: StaticString
     ) throws(OIDCError) -> JSONObject {
-        let object = object(response, maximumBytes: maximumBytes)
+        let object = object(response, maximumBytes: maximumBytes, ofCarrier: isCarriers)
         if response.status == 200, let object { return object }
         throw OIDCError(
             .unusableResponse, carrierError: object?["error"]?.string, codeMayBeSpent: true, reason: "\(reason)")
@@ -49,14 +52,32 @@ package enum ProviderResponse {
     }
 
     /// The JSON in a response of any status; nil if the content is something else.
-    static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
+    static func value(
+        _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool = true
+    ) -> JSONValue? {
         guard response.body.count <= maximumBytes else { return nil }
+        guard isCarriers else { return forgivingJSON(response.body) }
         if (200...299).contains(response.status), let mediaType = mediaType(response),
             otherMediaTypes.contains(mediaType)
         {
             return nil
         }
         return try? JSONValue(parsing: response.body)
+    }
+
+    /// JSON that may begin with a byte order mark, which a reader may ignore (RFC 8259 section 8.1), and have a few
+    /// halves of characters, as names have that were cut within an emoji. They become U+FFFD.
+    static func forgivingJSON(_ body: [UInt8]) -> JSONValue? {
+        var body = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body
+        for _ in 0..<16 {
+            do throws(JSONSyntaxError) {
+                return try JSONValue(parsing: body)
+            } catch {
+                guard error.code == .loneSurrogate else { return nil }
+                body.replaceSubrange(error.offset..<error.offset + 5, with: "ufffd".utf8)
+            }
+        }
+        return nil
     }
 
     /// In lower case, without parameters; nil if there is none, or it is not ASCII as all media types are.
@@ -89,8 +110,8 @@ package enum ProviderResponse {
 
     /// A number of seconds, which some providers write as a text or with a fraction, which is cut off; nil if there is
     /// no value, or null.
-    /// - Throws: The fault, if the value is neither.
-    static func seconds(_ value: JSONValue?, otherwise fault: OIDCError) throws(OIDCError) -> Int64? {
+    /// - Throws: The fault, if the value is neither; nil to return nil.
+    static func seconds(_ value: JSONValue?, otherwise fault: OIDCError?) throws(OIDCError) -> Int64? {
         guard let value, !value.isNull else { return nil }
         if let whole = value.integer, whole >= 0 { return whole }
         var seconds = value.double
@@ -99,7 +120,8 @@ package enum ProviderResponse {
         {
             seconds = Double(text)
         }
-        guard let seconds, seconds >= 0, let whole = Int64(exactly: seconds.rounded(.down)) else { throw fault }
-        return whole
+        if let seconds, seconds >= 0, let whole = Int64(exactly: seconds.rounded(.down)) { return whole }
+        if let fault { throw fault }
+        return nil
     }
 }

@@ -23,7 +23,9 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     ///
     /// - Throws: The check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token.
     init(_ claims: JSONObject, subject: String, _ members: UserMembers = UserMembers()) throws(OIDCError) {
-        guard let named = claims["sub"]?.string, named.hasSameBytes(as: subject) else {
+        // A few providers write the number that is the ID token's text.
+        let named = claims["sub"]?.string ?? claims["sub"]?.integer.map { String($0) }
+        guard let named, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)
         }
         self.init(claims, members)
@@ -189,10 +191,13 @@ enum UserInfoResponse: Sendable {
     init(
         _ response: OutboundResponse, signedWith algorithm: SigningAlgorithm?,
         orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard,
-        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits
+        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits,
+        ofCarrier isCarriers: Bool = true
     ) throws(OIDCError) {
         if response.status == 200, ProviderResponse.mediaType(response) == "application/jwt" {
-            var token = Secret(String(decoding: response.body, as: UTF8.self))
+            // Some end the line.
+            let end = response.body.lastIndex { $0 > 0x20 } ?? -1
+            var token = Secret(String(decoding: response.body[...end], as: UTF8.self))
             if let decryption {
                 guard let content = decryption.content(of: token, maximumBytes: limits.userInfoBytes) else {
                     // One reason, whatever is wrong, so that a forger learns nothing from the difference.
@@ -212,7 +217,7 @@ enum UserInfoResponse: Sendable {
             return
         }
         let claims = try ProviderResponse.okObject(
-            response, maximumBytes: limits.userInfoBytes,
+            response, maximumBytes: limits.userInfoBytes, ofCarrier: isCarriers,
             otherwise: "The userinfo response is not status 200 with a JSON object.")
         if let decryption {
             throw .unusable(
@@ -323,7 +328,7 @@ extension RelyingParty {
                 isToken = response.status == 200 && ProviderResponse.mediaType(response) == "application/jwt"
                 return try UserInfoResponse(
                     response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
-                    limits: configuration.limits)
+                    limits: configuration.limits, ofCarrier: usesNetworkDiscovery)
             }
         } catch {
             guard let fallBack, !isToken else { throw error }

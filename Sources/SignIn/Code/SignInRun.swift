@@ -85,10 +85,12 @@ package final class SignInRun: UserVerification {
         _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAge: Int64? = nil
     ) async throws(SignInError) -> VerifiedIDToken {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
+        var expectation = expectation(
+            nonce: request.nonce, accessToken: tokens.accessToken, maximumAge: maximumAge)
+        // An app may send one all the same. The code verifier ties the token to its sign-in.
+        expectation.nonceMayBeMissing = target.server.rules.nonce == .off
         return try await mappingProviderErrors(
-            await validate(
-                idToken, expectation(nonce: request.nonce, accessToken: tokens.accessToken, maximumAge: maximumAge),
-                from: provider), codeWasPosted: true)
+            await validate(idToken, expectation, from: provider), codeWasPosted: true)
     }
 
     /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint. Only a

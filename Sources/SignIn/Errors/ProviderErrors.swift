@@ -168,6 +168,9 @@ package struct ProviderErrorTable {
         Row(
             "request_denied", .requestDenied,
             "The provider denied the request: code_verifier may not match the authorization request."),
+        // Those of Apple and LinkedIn for a user who does not go on.
+        Row("user_cancelled_authorize", .requestDenied, "The user did not agree to what the app asks for."),
+        Row("user_cancelled_login", .requestDenied, "The user did not sign in."),
         Row("device_unavailable", .requestDenied, "The user's device cannot be reached."),
         // OpenID Connect Core section 3.1.2.6.
         Row(

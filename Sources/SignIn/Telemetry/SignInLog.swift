@@ -235,7 +235,7 @@ extension SignInReport {
     /// How a sign-in ended.
     package enum Outcome: Sendable, Hashable, CaseIterable {
         case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
-        /// By the user, or the provider for them: `access_denied`, and the providers' own `request_denied`.
+        /// By the user, or the provider for them: `access_denied`, and the providers' own codes for that.
         case denied
         /// With this error; one value for all codes of the providers' own.
         case refused(SignInError.Code)
@@ -259,7 +259,8 @@ extension SignInReport {
         }
 
         package init(_ error: SignInError) {
-            self = ["access_denied", "request_denied"].contains(error.codeText) ? .denied : .refused(error.code)
+            let codes = ["access_denied", "request_denied", "user_cancelled_authorize", "user_cancelled_login"]
+            self = codes.contains(error.codeText) ? .denied : .refused(error.code)
         }
 
         package init(_ outcome: SignInOutcome) {

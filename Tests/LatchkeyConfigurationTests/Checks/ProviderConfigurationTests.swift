@@ -83,6 +83,10 @@ struct ProviderConfigurationTests {
             ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a usable URL"),
             ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
             ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a usable URL"),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example/.well-known/openid-configuration', clients: 'a:b'}",
+                "is the address of the metadata"
+            ),
             ("acme: {kind: oidc, issuer: 'https://acme.example'}", "has no client_id, and no clients"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}", "has no secret"),
             ("acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', colour: red}", "there is no such key"),

@@ -146,6 +146,20 @@ struct ProviderPresetTests {
         #expect(preset.refreshTexts == ["scopes: offline_access", "authorization_parameters: prompt=consent"])
     }
 
+    @Test(
+        "A tenant is an id, in small letters as issuers have it; a name is warned of",
+        arguments: [
+            ("0f8fad5b-d9cb-469f-a165-70867728950e", false), ("0F8FAD5B-D9CB-469F-A165-70867728950E", false),
+            ("common", true), ("contoso.onmicrosoft.com", true), ("0f8fad5b-d9cb-469f-a165-70867728950", true),
+        ])
+    func tenant(_ given: String, isName: Bool) throws {
+        let text = "providers: {microsoft: {tenant: \(given), client_id: a, client_secret: b}}"
+        let loaded = try load(text, environment: [:])
+        let issuer = loaded.configuration.providers[0].issuer.text
+        #expect(issuer == "https://login.microsoftonline.com/\(isName ? given : given.lowercased())/v2.0")
+        #expect(loaded.warnings.contains { $0.reason.contains("the tenant is a name") } == isName)
+    }
+
     @Test("Several clients begin as what the section says of all")
     func severalClients() throws {
         let text = """

@@ -24,6 +24,8 @@ import Testing
         Row(code: "unauthorized_client", type: "configurationError"),
         Row(code: "invalid_client", type: "configurationError"), Row(code: "access_denied", type: "requestDenied"),
         Row(code: "request_denied", type: "requestDenied"), Row(code: "device_unavailable", type: "requestDenied"),
+        Row(code: "user_cancelled_authorize", type: "requestDenied"),
+        Row(code: "user_cancelled_login", type: "requestDenied"),
         Row(code: "invalid_grant", type: "requestDenied"), Row(code: "invalid_scope", type: "invalidRequest"),
         Row(code: "invalid_request_object", type: "invalidRequest"),
         Row(code: "temporarily_unavailable", type: "serverError"), Row(code: "server_error", type: "serverError"),

@@ -333,6 +333,11 @@ import Testing
             var fields = try walk.code(at: "acme")
             fields["nonce"] = nil
             #expect(try await post(walk, fields).status == 200)
+            // One that is sent all the same need not come back, and no other one may.
+            #expect(try await post(walk, try walk.code(at: "acme")).status == 200)
+            walk.harness.simulator.setFaults([.idTokenWrongNonce], for: "acme")
+            #expect(try await post(walk, try walk.code(at: "acme")).status == 401)
+            walk.harness.simulator.setFaults([.idTokenMissingNonce], for: "acme")
             var without = try walk.code(at: "acme")
             (without["nonce"], without["code_verifier"]) = (nil, nil)
             #expect(try await post(walk, without).status == 400)

@@ -49,6 +49,47 @@ struct DeviatingProviderTests {
         #expect(urls.map { $0?.text } == names.map { "https://own.example/\($0)" })
     }
 
+    private func configure(_ names: [String], in configuration: inout RelyingParty.Configuration) {
+        for name in names {
+            configuration.endpoints[name] = EndpointURL("https://own.example/\(name)", policy: .httpsOnly)
+        }
+    }
+
+    @Test(
+        "Where all that a sign-in needs is configured, there need be no metadata",
+        arguments: [(404, ""), (200, "<html></html>"), (403, #"{"error":"forbidden"}"#), (302, ""), (503, "")])
+    func withoutMetadata(_ status: Int, _ body: String) async throws {
+        let carrier = FakeCarrier { $0.discovery = .json(body, status: status) }
+        let needed = ["authorization_endpoint", "token_endpoint", "jwks_uri"]
+        for names in [needed, Array(needed.dropFirst()), Array(needed.dropLast())] {
+            let relyingParty = try carrier.relyingParty(ofIssuer: TokenDraft.issuer) { configure(names, in: &$0) }
+            let error = await failure { () throws(OIDCError) in
+                let found = try await provider(relyingParty)
+                #expect(found.issuer == TokenDraft.issuer && found.jwksURI?.text == "https://own.example/jwks_uri")
+            }
+            #expect((error == nil) == (names == needed && status < 500))
+        }
+    }
+
+    @Test("A configured token endpoint needs no response type in the metadata that uses one", arguments: [true, false])
+    func responseTypes(isConfigured: Bool) async throws {
+        let metadata = FakeCarrier.metadata.with("response_types_supported", "[\"id_token\",\"token id_token\"]")
+        let carrier = FakeCarrier { $0.discovery = .json(metadata.with("token_endpoint", nil).text) }
+        let relyingParty = try carrier.relyingParty(ofIssuer: TokenDraft.issuer) {
+            configure(isConfigured ? ["token_endpoint"] : [], in: &$0)
+        }
+        let error = await failure { () throws(OIDCError) in try await provider(relyingParty) }
+        #expect(error?.code == (isConfigured ? nil : .metadataRefused))
+    }
+
+    @Test(
+        "A userinfo endpoint that cannot be used counts as none",
+        arguments: ["\"\"", "\"http://login.carrier.example/x\"", "\"/userinfo\"", "false", "[]"])
+    func badUserInfoEndpoint(_ json: String) async throws {
+        let carrier = FakeCarrier { $0.discovery = .json(FakeCarrier.metadata.with("userinfo_endpoint", json).text) }
+        #expect(try await provider(carrier.relyingParty(ofIssuer: TokenDraft.issuer)).userInfoEndpoint == nil)
+    }
+
     @Test(
         "A redirect of metadata is not followed, and the error says where it leads and what to set",
         arguments: [
@@ -59,6 +100,8 @@ struct DeviatingProviderTests {
             ),
             ("https://new.example/m", "set metadata_url to this address."),
             ("/m", "a redirect to https://login.carrier.example/m,"),
+            ("//new.example/m", "a redirect to https://new.example/m,"),
+            ("m", "a redirect to \(TokenDraft.issuer)/.well-known/m,"),
             ("https://new.example/m?code=secret", "status 301, and neither metadata"),
             ("https://user@new.example/m", "status 301, and neither metadata"),
             ("javascript:alert(1)", "status 301, and neither metadata"), (nil, "status 301, and neither metadata"),
@@ -76,6 +119,50 @@ struct DeviatingProviderTests {
             #expect(error?.reason.contains(expected) == true, "\(error?.reason ?? "")")
             #expect(carrier.http.requests.count == 1)
         }
+    }
+
+    // MARK: Responses
+
+    /// Reads a token response of a carrier and of another provider.
+    private func tokens(_ response: OutboundResponse) async throws -> [OIDCError?] {
+        let carrier = FakeCarrier { $0.token = response }
+        let subjects = try SignInSubjects()
+        let client = ClientCredentials(
+            clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s")))
+        var errors: [OIDCError?] = []
+        for party in [try carrier.relyingParty(), try carrier.relyingParty(ofIssuer: TokenDraft.issuer)] {
+            errors.append(
+                await failure { () async throws(OIDCError) in
+                    let tokens = try await party.exchange(
+                        code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil, client: client,
+                        provider: try await party.provider(subjects), correlationID: subjects.correlationID)
+                    #expect(tokens.accessToken == Secret("access-1"))
+                })
+        }
+        return errors
+    }
+
+    @Test(
+        "What a token response need not have ends no sign-in; a carrier's must be right",
+        arguments: [
+            ("expires_in", "-1"), ("expires_in", "\"never\""), ("expires_in", "\"\""), ("expires_in", "false"),
+            ("expires_in", "{}"), ("expires_in", "1e300"), ("token_type", "null"), ("token_type", "\"\""),
+        ])
+    func extras(_ member: String, _ json: String) async throws {
+        let errors = try await tokens(.json(FakeCarrier.tokens.with(member, json).text))
+        #expect(errors.map { $0?.code } == [.unusableResponse, nil])
+    }
+
+    @Test(
+        "Tokens are read under any label, after a byte order mark and with status 201; a carrier's are not",
+        arguments: [
+            ("text/html; charset=utf-8", 200, ""), ("application/x-www-form-urlencoded", 200, ""),
+            ("application/json", 200, "\u{FEFF}"), ("application/json", 201, ""),
+        ])
+    func labels(_ contentType: String, _ status: Int, _ mark: String) async throws {
+        let body = Array((mark + FakeCarrier.tokens.text).utf8)
+        let errors = try await tokens(OutboundResponse(status: status, contentType: contentType, body: body))
+        #expect(errors.map { $0?.code } == [.unusableResponse, nil])
     }
 
     // MARK: Tenants

@@ -28,7 +28,10 @@ struct JSONWebKeySetTests {
         arguments: [
             KeyCase("use absent", used: true, .rsa1, "use", nil),
             KeyCase("use enc", used: false, .rsa1, "use", "\"enc\""),
-            KeyCase("use null", used: false, .rsa1, "use", "null"),
+            KeyCase("use null", used: true, .rsa1, "use", "null"),
+            KeyCase("key_ops null", used: true, .rsa1, "key_ops", "null"),
+            KeyCase("alg null", used: true, .rsa1, "alg", "null"),
+            KeyCase("kid null", used: true, .rsa1, "kid", "null"),
             KeyCase("use SIG", used: false, .rsa1, "use", "\"SIG\""),
             KeyCase("key_ops verify", used: true, .rsa1, "key_ops", "[\"verify\"]"),
             KeyCase("key_ops sign", used: false, .rsa1, "key_ops", "[\"sign\"]"),

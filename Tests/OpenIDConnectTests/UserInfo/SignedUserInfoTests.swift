@@ -41,6 +41,7 @@ struct SignedUserInfoTests {
         },
         Row(name: "one of several audiences", refusal: nil) { $0.claims["aud"] = #"["other","client-1"]"# },
         Row(name: "no typ", refusal: nil) { $0.header["typ"] = nil },
+        Row(name: "a line end behind it", refusal: nil) { $0.finish = { $0 + "\r\n" } },
         Row(name: "an exp to come", refusal: nil) { $0.claims["exp"] = "\(TokenDraft.now + 1)" },
         Row(name: "plain JSON", refusal: nil, plain: json),
         Row(name: "the registered algorithm", key: .ec1, registered: .es256, refusal: nil),

@@ -44,7 +44,7 @@ struct UserEndpointTests {
     @Test(
         "A response may leave token_type out, which is Bearer then, and may not name another one",
         arguments: [
-            (nil, true), ("\"Bearer\"", true), ("\"bearer\"", true), ("null", false), ("\"\"", false),
+            (nil, true), ("\"Bearer\"", true), ("\"bearer\"", true), ("null", true), ("\"\"", true),
             ("\"mac\"", false), ("\"DPoP\"", false), ("7", false),
         ] as [(String?, Bool)])
     func tokenType(_ type: String?, isAccepted: Bool) async throws {
@@ -74,7 +74,8 @@ struct UserEndpointTests {
                         clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s"))),
                     provider: try await party.provider(subjects), correlationID: subjects.correlationID)
             }
-            #expect((refused == nil) == (isAccepted && (mayLackIt || type != nil)))
+            let isNamed = type.map { !["null", "\"\""].contains($0) } ?? false
+            #expect((refused == nil) == (isAccepted && (mayLackIt || isNamed)))
         }
     }
 
@@ -106,6 +107,24 @@ struct UserEndpointTests {
         }
         #expect(error.code == .unusableResponse)
         #expect(error.codeMayBeSpent)
+    }
+
+    @Test("The user is read under any label, and after a byte order mark", arguments: ["text/html", "application/jwt"])
+    func label(_ contentType: String) async throws {
+        for mark in ["", "\u{FEFF}"] {
+            let body = Array((mark + #"{"id":"u-1"}"#).utf8)
+            let response = OutboundResponse(status: 200, contentType: contentType, body: body)
+            #expect(try await user(response).get().subject == "u-1")
+        }
+    }
+
+    @Test("A name that was cut within a character ends no sign-in", arguments: [1, 15, 16])
+    func cutName(_ count: Int) async throws {
+        let name = String(repeating: #"\ud83d"#, count: count - 1) + #"\ud83d\u0041"#
+        let found = try? await user(.json(#"{"id":"u-1","name":"\#(name)"}"#)).get()
+        let expected = String(repeating: "\u{FFFD}", count: count) + "A"
+        #expect(found?.attributes.attributes[.name] == (count < 16 ? expected : nil))
+        #expect((found != nil) == (count < 16))
     }
 
     @Test("Only status 200 is accepted", arguments: [201, 301, 401, 403, 500])

@@ -5,7 +5,7 @@ import Testing
 
 struct UserInfoTests {
     private func userInfo(
-        _ response: OutboundResponse, metadata: JSONDraft = FakeCarrier.metadata
+        _ response: OutboundResponse, metadata: JSONDraft = FakeCarrier.metadata, subject: String? = nil
     ) async throws -> Result<UserInfo, OIDCError> {
         let text = metadata.text
         let carrier = FakeCarrier {
@@ -15,8 +15,10 @@ struct UserInfoTests {
         let relyingParty = try carrier.relyingParty()
         let subjects = try SignInSubjects()
         let provider = try await relyingParty.provider(subjects)
+        var draft = TokenDraft()
+        if let subject { draft.claims["sub"] = "\"\(subject)\"" }
         let verified = try await relyingParty.validate(
-            idToken: Secret(TokenDraft().text), expecting: expectation(), provider: provider)
+            idToken: Secret(draft.text), expecting: expectation(), provider: provider)
         do throws(OIDCError) {
             let info = try await relyingParty.userInfo(
                 accessToken: Secret("access-1"), about: verified, provider: provider,
@@ -169,6 +171,12 @@ struct UserInfoTests {
         let info = try await attributes(
             #""iss":"https://evil.example","aud":"x","exp":1,"roles":["root"],"_claim_sources":{}"#)
         #expect(info == UserInfo())
+    }
+
+    @Test("A subject may be written as a number", arguments: ["7", "7.0", "8", "-7"])
+    func numberSubject(_ number: String) async throws {
+        let found = try await userInfo(.json(#"{"sub":\#(number)}"#), subject: "7")
+        #expect(((try? found.get()) != nil) == number.hasPrefix("7"))
     }
 
     @Test(
