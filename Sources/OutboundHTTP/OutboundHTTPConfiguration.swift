@@ -51,7 +51,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
 extension OutboundHTTPConfiguration {
     /// Whether plain http may be sent to an address of a host that ``addressPolicy`` allows.
     package func permitsPlainHTTP(to host: String, at address: IPAddress) -> Bool {
-        address.scope == .loopback || address.scope == .privateNetwork && plainHTTPHosts.contains(host)
+        address.scope == .loopback || addressPolicy.allowsAll
+            || address.scope == .privateNetwork && plainHTTPHosts.contains(host)
     }
 
     func check() throws(OutboundHTTPStartError) {

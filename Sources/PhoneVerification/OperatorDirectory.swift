@@ -27,9 +27,9 @@ struct OperatorDirectory {
     /// the operator that Telco Finder names.
     ///
     /// - Throws: `unauthorized_client` if the caller may not use the operator's client, or no client of the provider,
-    ///   and nothing is sent; `operator_unknown` if no operator fits, or Telco Finder knows none, or one that is
-    ///   not configured; `invalid_request` if several could be meant; `rate_limited`; `carrier_error` and the like if
-    ///   Telco Finder cannot be asked.
+    ///   and nothing is sent; `operator_unknown` if no operator fits, several could be meant, or Telco Finder knows
+    ///   none, or one that is not configured; `rate_limited`; `carrier_error` and the like if Telco Finder cannot be
+    ///   asked.
     func choose(
         _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignInTarget {

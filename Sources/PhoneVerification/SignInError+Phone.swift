@@ -7,9 +7,11 @@ extension SignInError {
         .operatorUnknown, .discoveryStateError,
         "Telco Finder knows no operator of this number that the provider has. Use another sign-in method.")
 
-    static let operatorNotNamed = invalidRequest(
-        "operator or mccmnc is missing, and the provider has several operators. Send one of them, or post phone_number "
-            + "to a provider with Telco Finder.")
+    /// A phone that knows no network has nothing to send, or says so (`65535`).
+    static let operatorNotNamed = SignInError(
+        .operatorUnknown, .discoveryStateError,
+        "operator or mccmnc is missing or names no network, and the provider has several operators. Send one of them, "
+            + "post phone_number to a provider with Telco Finder, or use another sign-in method.")
 
     /// No feature sends browsers to operators.
     static let numbersNotByRedirects = invalidRequest(

@@ -91,7 +91,9 @@ extension AuthorizationResponse {
     /// - Throws: 400 if the sign-in cannot be found by it: a parameter is repeated, `state` or the JWT is malformed, or
     ///   there are other parameters of a response beside the JWT.
     init(_ query: Query, provider: String) throws(APIError) {
-        var reader = FieldReader(query)
+        var reader = FieldReader(.form(query))
+        for name in Self.plainNames + [Self.signedName] where query.repeats(name) { reader.refuse(name, "is repeated") }
+        try reader.check()
         self.init(provider: provider)
         if reader.has(Self.signedName) {
             if Self.plainNames.contains(where: { reader.has($0) }) {

@@ -98,13 +98,18 @@ enum RedirectStep: Sendable {
 /// How a sign-in by redirects begins.
 extension RedirectSignIn {
     /// Begins: says where to send the browser.
-    /// - Parameter browser: The value of the browser's cookie, if it has one, so that several tabs share it.
+    /// - Parameters:
+    ///   - browser: The value of the browser's cookie, if it has one, so that several tabs share it.
+    ///   - isBrowser: Whether a browser begins, which gets the cookie also where another one may come back: with it, a
+    ///     second response gets the same end.
     /// - Throws: What is wrong with the request, if no redirect can tell the frontend.
-    func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
+    func start(
+        _ request: RedirectStart, browser: Secret?, isBrowser: Bool = false
+    ) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: environment.random)
         return try await environment.failures.recording(as: correlationID, request.sentNames) {
             () async throws(SignInError) in
-            try await begin(request, correlationID, browser)
+            try await begin(request, correlationID, browser, isBrowser)
         } failed: { error in
             environment.logStart(error, at: request.provider.text, correlationID)
             return nil
@@ -112,15 +117,16 @@ extension RedirectSignIn {
     }
 
     private func begin(
-        _ request: RedirectStart, _ correlationID: CorrelationID, _ browser: Secret?
+        _ request: RedirectStart, _ correlationID: CorrelationID, _ browser: Secret?, _ isBrowser: Bool
     ) async throws(SignInError) -> RedirectStep {
         var request = request
         let target = try await target(of: &request, correlationID)
         let client = try client(of: target, for: request)
         let isBound = request.clientType.isBoundToBrowser || target.server.dependsOnState
-        let browser = isBound ? browser ?? Secret(environment.random.token()) : nil
+        let browser = isBound || isBrowser ? browser ?? Secret(environment.random.token()) : nil
         var pending = PendingRedirect(
-            start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
+            start: request, clientID: client.id, correlationID: correlationID,
+            browserHash: isBound ? browser.map(Self.hash) : nil)
         pending.start.demand.scopes = scopes(of: request, client, target)
         if let fixed = target.fixedDemand(of: client.id) { pending.start.demand.complete(with: fixed) }
         if pending.start.demand.prompt.contains(.login) { pending.start.demand.since = environment.clock.now() }

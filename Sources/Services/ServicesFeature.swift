@@ -76,7 +76,8 @@ package struct ServicesFeature: Feature {
         _ request: Request, _ admission: Admission
     ) throws(APIError) -> (token: Secret, hint: String?) {
         var reader = FieldReader(try BodyFields(request, from: admission))
-        let token = reader.text("token", limit: 4096, required: true)
+        // A service may ask about any token that it receives, such as another issuer's.
+        let token = reader.text("token", limit: 65_536, required: true)
         let hint = reader.text("token_type_hint", limit: 128)
         guard reader.problems.isEmpty, let token else { throw reader.refusal() }
         return (Secret(token), hint)
@@ -117,7 +118,7 @@ package struct ServicesFeature: Feature {
             ], APISchema.verificationFields(areRequired: false)),
         "TokenQuestion": .object(
             "A token of a session.",
-            ["token": .text("The token.", lengths: 1...4096, example: APIExample.token)],
+            ["token": .text("The token.", lengths: 1...65_536, example: APIExample.token)],
             optional: [
                 "token_type_hint": .text(
                     "`refresh_token`, or anything else for session tokens.", example: "access_token")

@@ -116,6 +116,9 @@ extension ValueType where Value == EndpointURL {
                 throw InvalidValueError("is not the URL of a receiver on https or http", receiverRemedy)
             }
             guard !text.utf8.contains(UInt8(ascii: "?")) else { throw InvalidValueError("has a query", receiverRemedy) }
+            for signal in ["/v1/traces", "/v1/metrics"] where text.hasSuffix(signal) || text.hasSuffix(signal + "/") {
+                throw InvalidValueError("ends with \(signal), which is added to it", receiverRemedy)
+            }
             return url
         }
     }

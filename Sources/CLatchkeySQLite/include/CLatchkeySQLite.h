@@ -18,6 +18,10 @@ static const int csqlite_ioerr_corruptfs = SQLITE_IOERR_CORRUPTFS;
 /// a database has been opened in this process.
 void csqlite_forgo_memory_statistics(void);
 
+/// Has SQLite make its temporary files in a folder, if that can be written to, for all databases of this process. The
+/// first call counts. By itself SQLite uses /var/tmp, /tmp or the working directory, and on a read-only system none.
+void csqlite_keep_temporary_files_in(const char *folder);
+
 /// Makes a connection refuse texts in double quotes: a mistyped name in SQL would otherwise be a text without a word.
 void csqlite_refuse_double_quoted_texts(sqlite3 *connection);
 

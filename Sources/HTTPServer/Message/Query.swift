@@ -77,6 +77,9 @@ public struct Query: Sendable, Hashable {
         return found
     }
 
+    /// Whether a name occurs more than once.
+    package func repeats(_ name: String) -> Bool { items.count { $0.name.hasSameBytes(as: name) } > 1 }
+
     /// The first name that occurs more than once, if any.
     public var repeatedName: String? {
         var seen: Set<BytesOfText> = []

@@ -25,8 +25,8 @@ package enum RequestError: String, Error, Sendable, CaseIterable {
     case fieldValue = "A field value has a control character. Send visible characters, spaces and tabs."
     case whitespaceBeforeColon = "There is white space between a field name and its colon. Remove it."
     case lineFolding = "A field line begins with white space. Folded lines are obsolete; send each field on one line."
-    case fieldsTooLarge = "The header fields are too large."
-    case tooManyFields = "There are too many header fields."
+    case fieldsTooLarge = "The header fields are too large. Send less; in a browser, delete this site's cookies."
+    case tooManyFields = "There are too many header fields. Send fewer."
     // Host (RFC 9112 section 3.2).
     case hostMissing = "The Host field is missing. Send it once."
     case hostRepeated = "The Host field is repeated. Send it once."

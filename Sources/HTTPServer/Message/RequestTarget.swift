@@ -21,12 +21,12 @@ struct RequestTarget {
         let start = try RequestTarget.endOfAuthority(bytes, at: range)
         let end = RequestTarget.questionMark(bytes, at: start..<range.upperBound)
         path = try RequestTarget.decodedPath(bytes, at: start..<end)
-        rawQuery = end < range.upperBound ? bytes.text(end + 1..<range.upperBound) : nil
+        rawQuery = end < range.upperBound ? RequestTarget.query(bytes, at: end + 1..<range.upperBound) : nil
     }
 
-    /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, not `%00`: a C string
-    /// would end there. A query may have all visible characters but `#`, as browsers send them (URL Standard, query
-    /// state).
+    /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, in a path not `%00`: a C
+    /// string would end there. A query may have all visible characters but `#`, and bytes beyond ASCII, as programs
+    /// send them that follow a provider's redirect (URL Standard, query state).
     private static func checkCharacters(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) {
         var index = range.lowerBound
         var mark: Int?
@@ -35,12 +35,15 @@ struct RequestTarget {
             if byte == UInt8(ascii: "%"), index + 2 < range.upperBound, let high = bytes[index + 1].hexadecimalValue,
                 let low = bytes[index + 2].hexadecimalValue
             {
-                guard high | low != 0 else { throw .path }
+                if high | low == 0 {
+                    mark = mark ?? questionMark(bytes, at: range)
+                    guard let mark, index > mark else { throw .path }
+                }
             } else if byte == UInt8(ascii: "%") || !ASCII.isTarget(byte), !isBracketOfAuthority(byte, bytes, at: range)
             {
                 // Looked for once, and only for an unusual character.
                 mark = mark ?? questionMark(bytes, at: range)
-                guard byte.isVisibleASCII, byte != UInt8(ascii: "#"), let mark, index > mark else {
+                guard byte.isVisibleASCII || byte >= 0x80, byte != UInt8(ascii: "#"), let mark, index > mark else {
                     throw byte == ASCII.carriageReturn ? .bareCarriageReturn : .target
                 }
             }
@@ -53,6 +56,18 @@ struct RequestTarget {
         var index = range.lowerBound
         while index < range.upperBound, bytes[index] != UInt8(ascii: "?") { index += 1 }
         return index
+    }
+
+    /// The query as received, with bytes beyond ASCII percent-encoded.
+    private static func query(_ bytes: Span<UInt8>, at range: Range<Int>) -> String {
+        let text = bytes.text(range)
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+        var encoded = ""
+        for index in range {
+            let byte = bytes[index]
+            encoded += byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+        }
+        return encoded
     }
 
     /// Brackets are allowed only around the IPv6 address of an absolute-form target.

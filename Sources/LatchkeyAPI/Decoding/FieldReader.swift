@@ -15,13 +15,6 @@ package struct FieldReader {
 
     package init(_ fields: BodyFields) { self.fields = fields }
 
-    /// Of a request's query, or of a form that a provider has a browser send in place of one. A repeated name is a
-    /// problem.
-    package init(_ query: Query) {
-        fields = .form(query)
-        if let name = query.repeatedName { refuse(name, "is repeated") }
-    }
-
     /// Whether the body is a form, where `+` is a space.
     package var isForm: Bool { if case .form = fields { true } else { false } }
 
@@ -50,8 +43,10 @@ package struct FieldReader {
     /// sent.
     package func sentName(_ name: String) -> String { sentNames[name] ?? name }
 
-    /// The value of a field under any of its names; nil also if two names have different values, which is a problem.
+    /// The value of a field under any of its names; nil also if a query repeats a name, or two names have different
+    /// values, which is a problem.
     private mutating func value(_ name: String, _ aliases: [String], required: Bool) -> JSONValue? {
+        if let repeated = fields.repeated(name, aliases) { return refused(repeated, "is repeated") }
         var found = fields[name]
         for alias in aliases {
             guard let other = fields[alias] else { continue }
@@ -118,13 +113,19 @@ package struct FieldReader {
     }
 
     /// A text of digits, which JSON may also give as a number if none of its digits can be lost by that.
-    mutating func digits(_ name: String, _ lengths: ClosedRange<Int>, mayBeNumber: Bool = true) -> String? {
+    /// - Parameter mayBeInParts: Whether a text may be as people write a network: `310-410`.
+    mutating func digits(
+        _ name: String, _ lengths: ClosedRange<Int>, mayBeNumber: Bool = true, mayBeInParts: Bool = false
+    ) -> String? {
         guard let value = value(name, [], required: false) else { return nil }
         let text: String
         switch value {
         case .integer where !mayBeNumber:
             return refused(name, "must be a string: as a number it may have lost leading zeros")
         case .integer(let number): text = String(number)
+        case .string(let string) where mayBeInParts && !string.isDecimal:
+            let parts = string.split { $0 == "-" || $0 == " " }
+            text = parts.count == 1 || parts.count == 2 && parts[0].count == 3 ? parts.joined() : string
         case .string(let string): text = string
         default: text = ""
         }
@@ -196,7 +197,10 @@ extension FieldReader {
         if let sdk = clientID.flatMap({ server.clients[$0]?.rules.sdkRedirectURI }) { return sdk.text }
         let registered = clientID.flatMap { server.clients[$0]?.redirectURIs } ?? []
         guard let only = registered.first, registered.count == 1 else {
-            let reason = registered.isEmpty ? "" : ", and the client has several"
+            let reason =
+                registered.isEmpty
+                ? ": send that of the authorization request; if an SDK got the code, the client needs redirect_uri"
+                : ", and the client has several"
             return refused("redirect_uri", "is missing" + reason)
         }
         return only
@@ -213,10 +217,12 @@ extension FieldReader {
     /// no network.
     package mutating func network(required: Bool = true) -> MCCMNC? {
         guard !["mccmnc", "mcc", "mnc"].contains(where: saysNoNetwork) else {
-            return required ? refused("mccmnc", "names no network") : nil
+            return required
+                ? refused("mccmnc", "names no network: run carrier discovery, and send the mccmnc that it returns")
+                : nil
         }
         let before = problems.count
-        let whole = digits("mccmnc", 5...6)
+        let whole = digits("mccmnc", 5...6, mayBeInParts: true)
         let country = digits("mcc", 3...3)
         // 10 and 010 are different networks of one country.
         let network = digits("mnc", 2...3, mayBeNumber: false)
@@ -232,7 +238,10 @@ extension FieldReader {
         }
     }
 
-    /// `65535` in a part is what iOS says in place of a code (CTCarrier), `--` what others do. Zeros are no country.
+    private static let noNetwork = ["65535", "6553565535", "null", "undefined", "unknown"]
+
+    /// `65535` in a part is what iOS says in place of a code (CTCarrier), `--` and the words are what others do. Zeros
+    /// are no country.
     private func saysNoNetwork(_ name: String) -> Bool {
         let text: String
         switch fields[name] {
@@ -241,7 +250,7 @@ extension FieldReader {
         default: return false
         }
         return text.utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: " ") }.allSatisfy { part in
-            part.elementsEqual("65535".utf8) || part.elementsEqual("6553565535".utf8)
+            Self.noNetwork.contains { part.elementsEqual($0.utf8) }
                 || name != "mnc" && part.allSatisfy { $0 == UInt8(ascii: "0") }
         }
     }
@@ -317,6 +326,12 @@ package enum BodyFields {
         return Query(repairing: request.body)
     }
 
+    /// The name that a query has more than once. The body of a call never has one.
+    fileprivate func repeated(_ name: String, _ aliases: [String]) -> String? {
+        guard case .form(let query) = self else { return nil }
+        return query.repeats(name) ? name : aliases.first(where: query.repeats)
+    }
+
     var names: [String] {
         switch self {
         case .json(let object): object.members.map(\.name)
@@ -377,7 +392,7 @@ package enum BodyFields {
 extension APIError {
     static let bodyTooLarge = APIError(
         .contentTooLarge, "payload_too_large", .invalidRequest,
-        "The body is too large. Without an API key it may have 16,384 bytes.")
+        "The body is too large. Without an API key it may have 24,576 bytes.")
 
     static let unsupportedMediaType = APIError(
         .unsupportedMediaType, "unsupported_media_type", .invalidRequest,

@@ -104,6 +104,14 @@ struct YAMLEvents: ~Copyable {
             if stop?.prefix(while: { $0 == 0x20 || $0 == 0x09 }).contains(0x09) == true {
                 return YAMLError(line, "begins with a tab, which YAML does not allow", "indent it with spaces")
             }
+            let noBreakSpace = [line - 1, line].first { number in
+                number > 0 && number <= lines.count
+                    && String(decoding: lines[number - 1], as: UTF8.self).contains("\u{A0}")
+            }
+            if let noBreakSpace {
+                return YAMLError(
+                    noBreakSpace, "has a no-break space, which YAML takes for a letter", "write a space in its place")
+            }
             if stop.map({ String(decoding: $0, as: UTF8.self) })?.contains("::") == true {
                 return YAMLError(line, "has an IPv6 address that is not in quotes", "put it in quotes")
             }

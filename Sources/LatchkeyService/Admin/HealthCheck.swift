@@ -29,6 +29,7 @@ package enum HealthCheck {
         }
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
+        configuration.addressPolicy.allowsAll = policy == .allowHTTP
         configuration.allowLoopbackHTTP = true
         let client = try OutboundHTTPClient(configuration)
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(3), maximumBodyBytes: 65536)

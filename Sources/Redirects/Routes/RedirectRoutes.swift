@@ -49,7 +49,8 @@ extension RedirectSignIn: BrowserRedirects {
         _ request: Request, sessionIDIsSession: Bool = false, callback: ((ClientType) -> String)? = nil,
         fallback: ((ClientID?, ClientType) -> String?)? = nil
     ) async throws -> Response {
-        var reader = FieldReader(try request.query)
+        // What is not known is ignored, such as what mailers and shops add to links.
+        var reader = FieldReader(.form(request.repairedQuery))
         // Addresses are in logs and histories.
         for name in ["phone_number", "phoneNumber"] where reader.has(name) {
             reader.refuse(name, "must not be in an address: post the start")
@@ -69,7 +70,8 @@ extension RedirectSignIn: BrowserRedirects {
     private func begin(_ start: RedirectStart, _ request: Request) async throws -> Response {
         var start = start
         start.caller = api.terms(of: request, try await api.admitIfNamed(request))
-        let step = try await self.start(start, browser: api.cookies.browser(of: request))
+        let step = try await self.start(
+            start, browser: api.cookies.browser(of: request), isBrowser: !request.prefersJSON)
         var response = respond(step, asJSON: request.prefersJSON)
         if case .goOn = step, let start = api.cookies.setStart(of: request) { response.headers.append(start) }
         return response
@@ -101,13 +103,13 @@ extension RedirectSignIn: BrowserRedirects {
 
     /// A third party, such as the provider, has sent the browser here to sign in.
     private func initiateLogin(_ request: Request) async throws -> Response {
-        try await begin(try start(initiatedBy: try request.query, of: request), request)
+        try await begin(try start(initiatedBy: request.repairedQuery, of: request), request)
     }
 
     /// A browser sends no `SameSite=Lax` cookie with another site's form, and the cookie of a sign-in that is under way
     /// would be replaced. So the browser asks again by `GET`.
     private func initiateLoginByForm(_ request: Request) async throws -> Response {
-        guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
+        let form = try BodyFields.repairedForm(request)
         _ = try start(initiatedBy: form, of: request)
         let items = Self.initiationNames.compactMap { name in form[name].map { (name: name, value: $0) } }
         return .redirect(
@@ -119,7 +121,7 @@ extension RedirectSignIn: BrowserRedirects {
 
     /// Reads a third party's request to sign in (OpenID Connect Core section 4).
     private func start(initiatedBy fields: Query, of request: Request) throws -> RedirectStart {
-        var reader = FieldReader(fields)
+        var reader = FieldReader(.form(fields))
         let issuer = reader.visibleText("iss", limit: 2048, required: true)
         let loginHint = reader.text("login_hint", limit: 255)
         let targetLinkURI = reader.visibleText("target_link_uri", limit: 2048)

@@ -20,6 +20,7 @@ package struct SQLiteConnections {
         let hasContent = try file.prepare()
         leavesLogToServer = configuration.isForCommand && file.isLockedByOthers
         Self.forgoMemoryStatistics
+        csqlite_keep_temporary_files_in(DatabaseFile.directory(of: file.path))
         do {
             // Through a read-only connection, so that a refused database is not changed.
             if hasContent { _ = try Self.read(file.path, configuration) { try Schema.missing($0) } }

@@ -61,6 +61,8 @@ struct AcceptedRequest: Sendable, CustomTestStringConvertible {
         .init(
             "a percent sign in the query that is no escape", request("GET /?a=100%&b=%zz%4"),
             get(query: "a=100%&b=%zz%4")),
+        .init("bytes beyond ASCII in the query", request("GET /?a=\u{E9}|\u{FF}"), get(query: "a=%E9|%FF")),
+        .init("an encoded NUL in the query", request("GET /a?b=%00"), get("/a", query: "b=%00")),
         .init("absolute-form", request("GET http://example.com/a?b"), get("/a", query: "b")),
         .init("brackets in the query of absolute-form", request("GET http://[::1]/?a[]=b"), get(query: "a[]=b")),
         .init("absolute-form without a path", request("GET http://example.com"), get()),

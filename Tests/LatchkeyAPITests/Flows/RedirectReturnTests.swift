@@ -17,7 +17,9 @@ struct RedirectReturnTests {
         let state: String
         var cookies: [String: String]
 
-        init(_ app: TestApp, _ clientType: String = "web", _ more: String = "&mccmnc=310410") async throws {
+        init(
+            _ app: TestApp, _ clientType: String = "web", _ more: String = "&mccmnc=310410", to page: String = page
+        ) async throws {
             self.app = app
             let answer = try await app.send(
                 .get, "/auth/zenkey/start?client_type=\(clientType)&redirect_uri=\(page)\(more)", apiKey: nil)
@@ -93,6 +95,17 @@ struct RedirectReturnTests {
         #expect(popup.app.carrier.tokenPosts == 1)
     }
 
+    @Test("a second time gets the same end, although an app's sign-in may come back in any browser")
+    func appAgain() async throws {
+        let walk = try await Walk(TestApp(), "ios", to: "com.example.app://cb")
+        let location = try #require(try await walk.come("code=CODE-1").headers[.location])
+        #expect(location.contains("&session_id="))
+        #expect(try await walk.come("code=CODE-1").headers[.location] == location)
+        #expect(try await walk.come("code=CODE-1", [:]).status == 400)
+        let elsewhere = try await Walk(walk.app, "ios", to: "com.example.app://cb")
+        #expect(try await elsewhere.come("code=CODE-2", [:]).status == 303)
+    }
+
     @Test("twice at once gets one end")
     func atOnce() async throws {
         let walk = try await Walk(TestApp())
@@ -128,7 +141,8 @@ struct RedirectReturnTests {
         arguments: [
             "scope=[a]|{b}^`\\\"<c>", "x=1&x=2", "session_state=%", "x=100%&y=%zz", "hd=M%FCller", "%FC=%C3",
             "x=%CC%81",
-            "x=a" + String(repeating: "%CC%81", count: 40), "mcc=1&mnc=2",
+            "x=a" + String(repeating: "%CC%81", count: 40), "mcc=1&mnc=2", "hd=M\u{FC}ller", "x=%00",
+            "user=a&user=b",
         ])
     func unknown(more: String) async throws {
         let walk = try await Walk(TestApp())
@@ -137,10 +151,23 @@ struct RedirectReturnTests {
     }
 
     @Test(
+        "begins from a link with parameters that are not known",
+        arguments: ["utm_source=a&utm_source=b", "q=M%FCller", "q=\u{FC}|", "q=100%", "%zz=1", "q=%00"])
+    func unknownAtStart(more: String) async throws {
+        let walk = try await Walk(TestApp(), "web", "&mccmnc=310410&" + more)
+        #expect(try await walk.come("code=CODE-1").status == 303)
+        let repeated = try await walk.app.send(
+            .get, "/auth/zenkey/start?client_type=web&redirect_uri=\(Self.page)&mccmnc=310410&mccmnc=310410",
+            apiKey: nil)
+        #expect(repeated.status == 400 && repeated.body.contains("mccmnc is repeated"))
+    }
+
+    @Test(
         "with an error in any text tells the frontend",
         arguments: [
             ("error=access_denied&error_description=Zugriff%20verweigert%FC", "access_denied"),
             ("error=login_required&error_description=a&error_description=b|c", "login_required"),
+            ("error=login_required&error_description=\u{FC}", "login_required"), ("code=a%00", "carrier_error"),
             ("error=%FC", "access_denied"), ("error=" + String(repeating: "e", count: 3000), "access_denied"),
             ("error=access_denied&mccmnc=1", "access_denied"),
             ("code=a%07", "carrier_error"), ("code=%E9", "carrier_error"), ("code=C&mccmnc=31041", "issuer_mismatch"),
@@ -229,7 +256,7 @@ struct RedirectReturnTests {
 
     @Test(
         "or a phone that knows no network gets the choice of a carrier",
-        arguments: ["65535", "--", "00000", "65535-65535", "6553565535", "000000", "", "----"])
+        arguments: ["65535", "--", "00000", "65535-65535", "6553565535", "000000", "", "----", "null", "undefined"])
     func noNetwork(text: String) async throws {
         for query in ["&mccmnc=\(text)", "&mcc=\(text)&mnc=\(text)", "&mcc=310&mnc=\(text == "" ? "--" : text)"] {
             // Zeros can be a network's part.

@@ -55,12 +55,15 @@ struct NumberSignInTests {
         ] {
             #expect(try await app.start(query).location.hasPrefix("https://auth.\(name).example/authorize?"))
         }
-        for query in ["operator=eastwind", "mccmnc=310030", "mccmnc=310010&operator=southwind", "operator=North"] {
+        for query in [
+            "operator=eastwind", "mccmnc=310030", "mccmnc=310010&operator=southwind", "operator=North", "mccmnc=65535",
+            "mccmnc=--", "mcc=65535&mnc=65535",
+        ] {
             let answer = try await app.send(.get, NumberApp.query(query), [.accept: "application/json"])
             #expect(answer.status == 400 && answer.error == "operator_unknown", "\(query)")
         }
         let answer = try await app.send(.get, NumberApp.query("tracking_id=t"), [.accept: "application/json"])
-        #expect(answer.error == "invalid_request" && answer.description.contains("operator or mccmnc"))
+        #expect(answer.error == "operator_unknown" && answer.description.contains("operator or mccmnc"))
     }
 
     @Test(

@@ -132,7 +132,8 @@ struct OperatorTokenTests {
     @Test(
         "A request that names no operator or no token is refused before an operator is asked",
         arguments: [
-            (#""operator":"northwind""#, "invalid_request"), (#""operator_token":"t""#, "invalid_request"),
+            (#""operator":"northwind""#, "invalid_request"), (#""operator_token":"t""#, "operator_unknown"),
+            (#""operator_token":"t","mccmnc":65535"#, "operator_unknown"),
             (#""operator_token":"t","operator":"eastwind""#, "operator_unknown"),
             (#""operator_token":"t","mccmnc":"310030""#, "operator_unknown"),
             (#""operator_token":"a b","operator":"northwind""#, "invalid_request"),

@@ -48,6 +48,7 @@ struct TelemetryConfigurationTests {
             ("http://127.0.0.1:4318", true), ("http://localhost:4318", true), ("http://[::1]:4318/", true),
             ("https://10.0.0.7:4318", true), ("http://10.0.0.7:4318", false), ("http://collector:4318", false),
             ("https://user@otlp.example.com", false), ("https://otlp.example.com?a=b", false),
+            ("https://otlp.example.com/v1/traces", false), ("http://127.0.0.1:4318/v1/metrics/", false),
             ("otlp.example.com:4318", false), ("grpc://127.0.0.1:4317", false),
         ])
     func endpoint(url: String, isGood: Bool) {

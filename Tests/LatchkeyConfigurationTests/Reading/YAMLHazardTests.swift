@@ -17,6 +17,7 @@ struct YAMLHazardTests {
             ("log: !custom {level: info}", "has a tag (!!…), which is not supported", 1),
             ("? [a, b]\n: c", "has a key that is not a name", 1),
             ("http:\n\tport: 80", "begins with a tab, which YAML does not allow", 2),
+            ("http:\n  host:\u{A0}a\n  port: 80", "has a no-break space, which YAML takes for a letter", 2),
             ("http:\r\n  port: 80\r\n \tloops: 1", "begins with a tab, which YAML does not allow", 3),
             ("http:\n  host: ::", "has an IPv6 address that is not in quotes", 2),
             ("http: {host: [127.0.0.1, ::1]}", "has an IPv6 address that is not in quotes", 1),
