@@ -65,16 +65,18 @@ struct AddressPolicyTests {
         ])
     func plainHTTP(_ text: String, _ host: String, isPermitted: Bool) throws {
         var configuration = OutboundHTTPConfiguration()
-        configuration.plainHTTPHosts = ["keycloak"]
+        configuration.urlPolicy.httpHosts = ["keycloak"]
         #expect(configuration.permitsPlainHTTP(to: host, at: try address(text)) == isPermitted)
+        configuration.urlPolicy = .allowHTTP
+        #expect(configuration.permitsPlainHTTP(to: host, at: try address(text)))
     }
 
     @Test("Plain http to a host that is not listed is not sent", arguments: [true, false])
     func plainHTTPHost(isListed: Bool) async throws {
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy.allowLoopback = true
-        if isListed { configuration.plainHTTPHosts = ["127.0.0.1"] }
-        // Nobody listens there.
+        if isListed { configuration.urlPolicy.httpHosts = ["127.0.0.1"] }
+        // No server listens there.
         let url = try #require(EndpointURL("http://127.0.0.1:1/", policy: .allowLoopbackHTTP))
         let client = try OutboundHTTPClient(configuration)
         let error = await #expect(throws: OutboundError.self) {
