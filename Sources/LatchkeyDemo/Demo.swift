@@ -111,7 +111,7 @@ package struct Demo: Sendable {
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]
         change(&configuration) { $0.hasConsole = true }
-        configuration.allowsLoopbackHTTP = true
+        configuration.endpointPolicy.allowsLoopbackHTTP = true
         configuration.apiKeys = [.plain(Secret(apiKey))]
         configuration.zenkey = Configuration().zenkey
         configuration.zenkey.discoveryURL = discoveryURL

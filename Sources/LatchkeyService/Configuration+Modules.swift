@@ -34,9 +34,8 @@ extension Configuration {
         var configuration = OutboundHTTPConfiguration()
         configuration.perHostConnections = outbound.connectionsPerHost
         configuration.addressPolicy = AddressPolicy(
-            allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks)
-        configuration.allowLoopbackHTTP = allowsLoopbackHTTP
-        configuration.plainHTTPHosts = Set(plainHTTPHosts)
+            allowLoopback: endpointPolicy.allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks)
+        configuration.urlPolicy = endpointPolicy
         configuration.caBundle = outbound.certificateAuthorities
         configuration.additionalCABundle = outbound.additionalAuthorities
         configuration.userAgent = "latchkey/\(LatchkeyVersion.text)"
@@ -102,7 +101,7 @@ extension Configuration {
         // Another provider's metadata must not lead requests to a host of the private network.
         party.urlPolicy = altered(endpointPolicy) {
             let own = [provider.issuer, provider.metadataURL].compactMap(\.self) + provider.rules.endpoints.values
-            $0.httpHosts.formIntersection(own.map(\.host))
+            $0.httpHosts.removeAll { host in !own.contains { $0.host == host } }
         }
         party.idTokenRules = idToken
         party.idTokenRules.types = provider.idTokenTypes

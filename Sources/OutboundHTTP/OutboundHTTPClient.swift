@@ -55,8 +55,7 @@ public final class OutboundHTTPClient: HTTPClient {
         let timeout = min(max(request.timeout, .zero), Exchange.longestTimeout)
         let deadline = MonotonicTime.now().advanced(by: timeout)
         guard
-            request.url.scheme == .https || shared.configuration.allowLoopbackHTTP
-                || shared.configuration.plainHTTPHosts.contains(request.url.host)
+            request.url.scheme == .https || shared.configuration.permitsPlainHTTP(to: request.url.host)
         else {
             throw OutboundError(
                 .addressRefused, mayHaveBeenSent: false, host: request.url.host,

@@ -1,5 +1,5 @@
 import Glibc
-package import Primitives
+public import Primitives
 
 /// How a ``OutboundHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {
@@ -14,12 +14,9 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// Which addresses may be connected to: public ones by default. Not used with a ``proxy``, which resolves names
     /// itself and must have such a policy.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Whether to send plain http, too, to the hosts that the policy of each URL allows: loopback addresses, for
-    /// development and tests, and what an administrator names. The ``addressPolicy`` must also allow them.
-    public var allowLoopbackHTTP = false
-    /// The hosts that plain http is sent to, too, but only at private addresses, which the ``addressPolicy`` must
-    /// allow.
-    public var plainHTTPHosts: Set<String> = []
+    /// Where plain http may be sent: to loopback addresses, whatever the host's name is, and to the private ones of the
+    /// policy's hosts; to all, if the policy allows any host. The ``addressPolicy`` must also allow the address.
+    public var urlPolicy = EndpointURL.Policy.httpsOnly
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?
     /// The path of a PEM file with certificate authorities to trust besides the others; nil for none.
@@ -49,10 +46,17 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
 }
 
 extension OutboundHTTPConfiguration {
-    /// Whether plain http may be sent to an address of a host that ``addressPolicy`` allows.
-    package func permitsPlainHTTP(to host: String, at address: IPAddress) -> Bool {
-        address.scope == .loopback || addressPolicy.allowsAll
-            || address.scope == .privateNetwork && plainHTTPHosts.contains(host)
+    /// Whether ``urlPolicy`` allows plain http to a host.
+    /// - Parameter address: The one that is about to be connected to; nil if it is not known yet.
+    package func permitsPlainHTTP(to host: String, at address: IPAddress? = nil) -> Bool {
+        if urlPolicy.allowsAnyHTTP { return true }
+        let isNamed = urlPolicy.httpHosts.contains(host)
+        switch address?.scope {
+        case nil: return urlPolicy.allowsLoopbackHTTP || isNamed
+        case .loopback: return true
+        case .privateNetwork: return isNamed
+        case .global, .special: return false
+        }
     }
 
     func check() throws(OutboundHTTPStartError) {

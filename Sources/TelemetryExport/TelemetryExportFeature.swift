@@ -31,7 +31,7 @@ package struct TelemetryExportFeature: Feature {
             $0.perHostConnections = 2
             $0.maximumIdleConnections = 2
             $0.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
-            $0.allowLoopbackHTTP = true
+            $0.urlPolicy = settings.urlPolicy
             if endpoint.isLoopback { $0.proxy = nil }
         }
         let headers = [("Content-Type", "application/json")] + settings.headers.map { ($0.name, $0.value.exposed) }

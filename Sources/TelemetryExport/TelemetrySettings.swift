@@ -46,12 +46,12 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
             "The time from one export of the metrics to the next."),
     ]
 
-    /// Whether the exports leave this machine unencrypted.
-    private var isExposed: Bool { endpoint.map { $0.scheme == .http && !$0.isLoopback } ?? false }
+    /// Where plain http may be sent.
+    var urlPolicy: EndpointURL.Policy { allowsPlainHTTP ? .allowHTTP : .allowLoopbackHTTP }
 
     /// Plain http that was not asked for.
     public func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
-        guard isExposed, !allowsPlainHTTP else { return [] }
+        guard let endpoint, !urlPolicy.allows(endpoint) else { return [] }
         return [
             (
                 "telemetry.otlp_endpoint", "is plain http to another machine",
@@ -62,14 +62,10 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
 
     /// Plain http that was asked for.
     public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
-        guard isExposed else { return [] }
-        return [
-            (
-                "telemetry.otlp_endpoint",
-                "is plain http to another machine: others on its network can read the exports and otlp_headers",
-                "use https, unless the network is yours alone"
-            )
-        ]
+        guard let endpoint, !EndpointURL.Policy.allowLoopbackHTTP.allows(endpoint) else { return [] }
+        let warning = Configuration.warning(
+            ofPlainHTTPTo: [endpoint.host], exposing: "the exports and telemetry.otlp_headers")
+        return [("telemetry.otlp_endpoint", warning.reason, warning.remedy)]
     }
 }
 

@@ -38,7 +38,7 @@ final class NotificationSender: Sendable {
         try client.withLock { client in
             if let client { return client }
             var configuration = OutboundHTTPConfiguration()
-            configuration.allowLoopbackHTTP = true
+            configuration.urlPolicy = .allowLoopbackHTTP
             configuration.addressPolicy.allowLoopback = true
             // Each notification has a connection.
             configuration.maximumIdleConnections = 0

@@ -174,7 +174,7 @@ struct KitTarget: Sendable {
         configuration.outbound.proxy = nil
         configuration.outbound.certificateAuthorities = nil
         configuration.outbound.additionalAuthorities = nil
-        configuration.allowsLoopbackHTTP = true
+        configuration.endpointPolicy.allowsLoopbackHTTP = true
         let client = try client()
         configuration.providers = []
         if settings.isOfCarriers {

@@ -29,9 +29,9 @@ public struct Query: Sendable, Hashable {
         self.items = items
     }
 
-    /// Reads what browsers bring from elsewhere, where nobody could be told of a malformed text: broken escapes stay as
-    /// they are, and bytes that are not UTF-8 are replaced (URL Standard, application/x-www-form-urlencoded). More than
-    /// 100 parameters are left out.
+    /// Reads what browsers bring from elsewhere. Its author would not see an error: broken escapes stay as they are,
+    /// and bytes that are not UTF-8 are replaced (URL Standard, application/x-www-form-urlencoded). Parameters after
+    /// the first 100 are left out.
     package init(repairing bytes: some Collection<UInt8>) {
         items = bytes.split(separator: UInt8(ascii: "&"), maxSplits: 100).prefix(100).map { part in
             let value = part.firstIndex(of: UInt8(ascii: "=")).map { part[$0...].dropFirst() }

@@ -55,16 +55,17 @@ extension ConfigurationCheck {
             "is not https although HTTPS is served: cookies are not limited to HTTPS, and links do not lead to it",
             "set public_url to the https URL of this server")
         warn(
-            if: configuration.allowsLoopbackHTTP, "allow_loopback_http",
+            if: configuration.endpointPolicy.allowsLoopbackHTTP, "allow_loopback_http",
             "providers on loopback addresses may use plain HTTP", "set it to false in production")
-        warn(
-            if: !configuration.plainHTTPHosts.isEmpty, "plain_http_hosts",
-            "whoever is between this machine and \(configuration.plainHTTPHosts.joined(separator: ", ")) can read the "
-                + "clients' secrets, and sign in as anybody", "have the provider serve https, and remove it")
-        warn(
-            if: !configuration.plainHTTPHosts.isEmpty && !configuration.outbound.allowsPrivateNetworks
-                && configuration.outbound.proxy == nil, "plain_http_hosts",
-            "has no effect while outbound.allow_private_networks is false", "set it to true")
+        let hosts = configuration.endpointPolicy.httpHosts
+        if !hosts.isEmpty {
+            let (reason, remedy) = Configuration.warning(
+                ofPlainHTTPTo: hosts, exposing: "the clients' secrets, and sign in as any user")
+            warn("plain_http_hosts", reason, remedy)
+            warn(
+                if: !configuration.outbound.allowsPrivateNetworks && configuration.outbound.proxy == nil,
+                "plain_http_hosts", "has no effect while outbound.allow_private_networks is false", "set it to true")
+        }
         warn(
             if: configuration.outbound.allowsPrivateNetworks, "outbound.allow_private_networks",
             "a provider's URL may lead to machines of the private network", "set it to false unless a provider is there"
@@ -148,6 +149,18 @@ extension ConfigurationCheck {
 
     private static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || IPAddress(host)?.isLoopback ?? false
+    }
+}
+
+extension Configuration {
+    /// The warning of plain http to other machines.
+    public static func warning(
+        ofPlainHTTPTo hosts: [String], exposing content: String
+    ) -> (reason: String, remedy: String) {
+        (
+            "others on the network between this machine and \(hosts.joined(separator: ", ")) can read \(content)",
+            "use https, unless the network is yours alone"
+        )
     }
 }
 

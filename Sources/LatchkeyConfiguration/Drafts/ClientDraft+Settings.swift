@@ -6,6 +6,9 @@ internal import SignIn
 extension ClientDraft {
     static let settings = ofAll + ofOpenID.map { $0.of(.zenkey, .oidc) } + ofSessions
 
+    /// The keys, without a word on the kinds of provider whose clients have them.
+    static let ofEveryKind = ofAll + ofOpenID
+
     private static let ofAll: [Setting<ClientDraft>] = [
         Setting("id", .optional(.clientID), \.id, "The client_id of the app at the provider."),
         Setting(
@@ -61,7 +64,7 @@ extension ClientDraft {
             "assertion_audience", .optional(.choice), \.assertionAudience,
             "The audience of a private_key_jwt. issuer: the provider's issuer, the default for OpenID providers; "
                 + "token_endpoint: its token endpoint, the default for carriers and for oauth2; endpoint: the endpoint "
-                + "that the request goes to."),
+                + "that the request goes to, the default for mobile operators and Telco Finder."),
         Setting(
             "signed_secret.issuer", .optional(.shownName), \.secretIssuer,
             "The iss of a client secret that is a JWT signed with private_key; for Sign in with Apple the team id."),

@@ -4,7 +4,9 @@ internal import SignIn
 
 /// The keys of a provider, each with the kinds that have it.
 extension ProviderDraft {
-    static let settings = ofOpenID + ofClients + [clientList] + ofNumbers.map { $0.of(.camara) }
+    static let settings =
+        ofOpenID + ofClients + [clientList]
+        + (ofNumbers + ofServer(ownKeys, \.telcoFinder.client, in: "telco_finder.")).map { $0.of(.camara) }
 
     private static let ofOpenID: [Setting<ProviderDraft>] = [
         Setting(
@@ -198,7 +200,11 @@ extension ProviderDraft {
     /// The keys of a client: for the only client, or for all clients of the list that do not have them.
     private static let ofClients: [Setting<ProviderDraft>] = {
         let own = Set(ofOpenID.map(\.name))
-        return ClientDraft.settings.map(\.ofProvider).filter { !own.contains($0.name) }
+        let shared: Set = ["redirect_uris", "client_types", "require_code_challenge", "allowed_origins"]
+        return ClientDraft.settings.map {
+            $0.ofProvider(
+                \.client, $0.kinds.intersection([.oidc, .oauth2] + (shared.contains($0.name) ? [.camara] : [])))
+        }.filter { !own.contains($0.name) }
     }()
 
     /// It begins as what ``ofClients`` say.
@@ -247,20 +253,6 @@ extension ProviderDraft {
             "The client_id of this server at Telco Finder."
         ).required(),
         Setting(
-            "telco_finder.private_key", .optional(.clientKey), \.telcoFinder.client.privateKey.key, isSecret: true,
-            "The private key for private_key_jwt, in PEM or as a JSON Web Key, as a client's."
-        ).required("give it or private_key_file"),
-        Setting(
-            "telco_finder.private_key_id", .optional(.keyID), \.telcoFinder.client.privateKey.id,
-            "The kid of the private key at Telco Finder, as a client's."),
-        Setting(
-            "telco_finder.private_key_alg", .optional(.choice(of: ClientKey.algorithms)),
-            \.telcoFinder.client.privateKey.algorithm,
-            "What the private key signs with, as a client's."),
-        Setting(
-            "telco_finder.assertion_audience", .optional(.choice), \.telcoFinder.client.assertionAudience,
-            "The audience of a private_key_jwt for Telco Finder, as an operator's. The default is endpoint."),
-        Setting(
             "telco_finder.scopes", .list(of: .scope, "a list of scopes"), \.telcoFinder.scopes,
             "The scopes of access tokens for Telco Finder. The default is telcofinder."
         ).withoutDefault(),
@@ -290,7 +282,14 @@ extension ProviderDraft {
     ]
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).
-    static let operatorSettings: [Setting<ProviderDraft>] = [
+    static let operatorSettings =
+        ofOperators
+        + ofServer(
+            ownKeys + [
+                "other_private_key", "other_private_key_id", "other_private_key_alg", "id_token_signed_response_alg",
+            ], \.client)
+
+    private static let ofOperators: [Setting<ProviderDraft>] = [
         Setting(
             "name", .optional(.operatorName), \.operatorName,
             "The mobile operator's name in requests: 1 to 32 lower-case letters, digits and hyphens. It must never "
@@ -312,48 +311,35 @@ extension ProviderDraft {
         Setting("client_id", .optional(.clientID), \.client.id, "The client_id of this server at the operator.")
             .required(),
         Setting(
-            "private_key", .optional(.clientKey), \.client.privateKey.key, isSecret: true,
-            "The private key for private_key_jwt, in PEM or as a JSON Web Key, as a client's."
-        ).required("give it or private_key_file"),
-        Setting(
-            "private_key_id", .optional(.keyID), \.client.privateKey.id,
-            "The kid of the private key at the operator, as a client's."),
-        Setting(
-            "private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.client.privateKey.algorithm,
-            "What the private key signs with, as a client's."),
-        Setting(
-            "other_private_key", .optional(.clientKey), \.client.otherPrivateKey.key, isSecret: true,
-            "A second private key, as a client's."),
-        Setting(
-            "other_private_key_id", .optional(.keyID), \.client.otherPrivateKey.id,
-            "The kid of other_private_key, as a client's."),
-        Setting(
-            "other_private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.client.otherPrivateKey.algorithm,
-            "What other_private_key signs with, as a client's."),
-        Setting(
-            "assertion_audience", .optional(.choice), \.client.assertionAudience,
-            "The audience of a private_key_jwt for the operator. endpoint: the endpoint that the request goes to, the "
-                + "default for operators; issuer: the operator's issuer; token_endpoint: its token endpoint."),
-        Setting(
             "hashed_phone_number", .flag(), \.takesHashes,
             "Whether a number to verify is sent as its SHA-256, for a mobile operator that takes it."),
-        Setting(
-            "id_token_signed_response_alg", .optional(.choice), \.client.rules.idTokenSigningAlgorithm,
-            "The only algorithm that the operator's ID tokens may be signed with, as a client's."),
     ]
+
+    private static let ownKeys = ["private_key", "private_key_id", "private_key_alg", "assertion_audience"]
+
+    /// The keys of a client that this server has as the client of an operator or of Telco Finder.
+    private static func ofServer(
+        _ names: [String], _ path: any (WritableKeyPath<ProviderDraft, ClientDraft> & Sendable), in group: String = ""
+    ) -> [Setting<ProviderDraft>] {
+        ClientDraft.ofEveryKind.filter { names.contains($0.name) }.map { setting in
+            let key = setting.ofProvider(path, in: group, Set(ProviderKind.allCases))
+            return setting.name == "private_key" ? key.required("give it or private_key_file") : key
+        }
+    }
 }
 
 extension Setting<ClientDraft> {
-    /// The key in the section of a provider.
-    fileprivate var ofProvider: Setting<ProviderDraft> {
-        let isOfAll = ["redirect_uris", "client_types", "require_code_challenge", "allowed_origins"].contains(name)
-        return Setting<ProviderDraft>(
-            name: ["id", "secret"].contains(name) ? "client_\(name)" : name, type: type, schema: schema,
+    /// The key in the section of a provider that has the client.
+    fileprivate func ofProvider(
+        _ path: any (WritableKeyPath<ProviderDraft, ClientDraft> & Sendable), in group: String = "",
+        _ kinds: Set<ProviderKind>
+    ) -> Setting<ProviderDraft> {
+        Setting<ProviderDraft>(
+            name: group + (["id", "secret"].contains(name) ? "client_\(name)" : name), type: type, schema: schema,
             isSecret: isSecret, meaning: name == "secret" ? "The secret of client_id." : meaning,
             set: { [name, set] node, draft, context in
-                set(node, &draft.client, &context)
-                draft.client.place.given[name] = node.origin
-            }, show: { [show] in show($0.client) }, reload: reload,
-            kinds: kinds.intersection(isOfAll ? [.oidc, .oauth2, .camara] : [.oidc, .oauth2]))
+                set(node, &draft[keyPath: path], &context)
+                draft[keyPath: path].place.given[name] = node.origin
+            }, show: { [show] in show($0[keyPath: path]) }, reload: reload, kinds: kinds)
     }
 }

@@ -55,10 +55,8 @@ public struct Configuration: Sendable {
     public var hasConsole = false
     /// `files.directory`: a folder whose files are served beside the program's, and in their place.
     public var filesDirectory: String?
-    /// `allow_loopback_http`: allows plain HTTP to providers on loopback addresses.
-    public var allowsLoopbackHTTP = false
-    /// `plain_http_hosts`: other hosts that providers may have with plain HTTP, in lower case.
-    public var plainHTTPHosts: [String] = []
+    /// `allow_loopback_http` and `plain_http_hosts`: which URLs providers may have besides https.
+    public var endpointPolicy = EndpointURL.Policy.httpsOnly
     /// `rate_limits.enabled`: whether the quotas of ``requestLimits`` apply.
     public var rateLimits = true
     /// `rate_limits`, `http.limits.max_concurrent_requests`, `http.trusted_proxies` and `http.forwarded_field`.
@@ -79,11 +77,6 @@ public struct Configuration: Sendable {
 
     /// The defaults.
     public init() {}
-
-    /// Which URLs providers may have besides https.
-    public var endpointPolicy: EndpointURL.Policy {
-        altered(allowsLoopbackHTTP ? .allowLoopbackHTTP : .httpsOnly) { $0.httpHosts = Set(plainHTTPHosts) }
-    }
 
     /// The limits of the server: ``HTTP/limits`` with the connections of one address.
     public var serverLimits: ServerLimits {

@@ -54,8 +54,8 @@ struct ConfigurationNode: Sendable {
         }
     }
 
-    /// What is wrong with white space at an end of a text, where nobody sees it; nil if there is none. In the
-    /// configuration file it is in quotes, and texts of several lines and JSON may have it.
+    /// What is wrong with white space at an end of a text, which readers of the text do not see; nil if there is none.
+    /// In the configuration file it is in quotes, and texts of several lines and JSON may have it.
     var unseenFault: String? {
         guard case .text(let text) = value else { return nil }
         let inner = Substring(text).utf8.trimmed(of: " \t\r\n".utf8.contains)

@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import LatchkeyAPI
 internal import OpenIDConnect
+internal import Primitives
 internal import SignIn
 
 /// What keys of the core ask of a feature, which a build may lack.
@@ -72,10 +73,10 @@ public struct Settings: Sendable {
     /// `allow_loopback_http` and `plain_http_hosts` are first: they decide which URLs are valid.
     private static let general: [Setting<Configuration>] = [
         Setting(
-            "allow_loopback_http", .flag(), \.allowsLoopbackHTTP,
+            "allow_loopback_http", .flag(), \.endpointPolicy.allowsLoopbackHTTP,
             "Allows plain HTTP to providers on loopback addresses; for development and tests."),
         Setting(
-            "plain_http_hosts", .list(of: .hostName, "a list of host names"), \.plainHTTPHosts,
+            "plain_http_hosts", .list(of: .hostName, "a list of host names"), \.endpointPolicy.httpHosts,
             "Hosts of providers that plain HTTP is allowed to, such as a container's name. A provider may use those "
                 + "that its own section names. It is sent to private addresses only, which "
                 + "outbound.allow_private_networks must allow."),

@@ -33,13 +33,16 @@ extension ValueType {
         }
     }
 
-    /// A URL of a provider: https, or http to loopback where `allow_loopback_http` is set.
+    /// A URL of a provider: https, or http where `allow_loopback_http` or `plain_http_hosts` allow it.
     static var carrierURL: ValueType<EndpointURL> {
         .scalar("an https URL", show: { $0.text }) { (text, policy) throws(InvalidValueError) in
             if let url = EndpointURL(text, policy: policy) { return url }
-            if EndpointURL(text, policy: .allowLoopbackHTTP) != nil {
-                throw InvalidValueError(
-                    "is plain http", "give an https URL, or set allow_loopback_http for development")
+            if let url = EndpointURL(text, policy: .allowHTTP) {
+                let other =
+                    url.isLoopback
+                    ? "set allow_loopback_http for development"
+                    : "in a private network, list its host in plain_http_hosts"
+                throw InvalidValueError("is plain http", "give an https URL, or \(other)")
             }
             throw InvalidValueError("is not a usable URL", "give an https URL without user name and fragment")
         }

@@ -62,8 +62,9 @@ public struct AuthorizationRequest: Sendable {
         endpoint.appending(query: [("client_id", clientID.text), ("request_uri", requestURI)])
     }
 
-    /// The parameters that Latchkey sets or reads itself, and nobody else gives: those of requests and responses of the
-    /// authorization endpoint and the token endpoint by the names of every dialect, and the claims of request objects.
+    /// The parameters that Latchkey sets or reads itself: those of requests and responses of the authorization endpoint
+    /// and the token endpoint by the names of every dialect, and the claims of request objects. Apps and the
+    /// configuration may not give them.
     package static let ownParameters: Set<String> = [
         "client_id", "client_key", "appid", "client_secret", "secret", "client_assertion", "client_assertion_type",
         "redirect_uri", "response_type", "response_mode", "state", "nonce", "code", "code_verifier", "code_challenge",

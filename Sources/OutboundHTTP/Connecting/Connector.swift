@@ -96,9 +96,7 @@ final class Connector: @unchecked Sendable {
         fail(.unreachable, failure.text)
     }
 
-    /// Whether the policy allows the address, which is the one that is about to be connected to. Plain http is allowed
-    /// to loopback addresses, whatever the host's name is, and to private ones of certain hosts. A proxy has its own
-    /// policy.
+    /// Whether the policies allow the address, which is the one that is about to be connected to. A proxy has its own.
     private func isPermitted(_ address: IPAddress) -> Bool {
         if pool.shared.proxy != nil { return true }
         guard pool.shared.configuration.addressPolicy.permits(address) else { return false }

@@ -6,24 +6,27 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme of a URL.
     public enum Scheme: String, Sendable { case http, https }
 
-    /// Which schemes are allowed.
+    /// Which schemes are allowed: https, and plain http to certain hosts.
     public struct Policy: Sendable, Hashable {
         /// No plain http.
         public static let httpsOnly = Policy(allowsLoopbackHTTP: false)
         /// Also plain http, but only to 127.0.0.0/8, ::1 and localhost: for development and tests.
         public static let allowLoopbackHTTP = Policy(allowsLoopbackHTTP: true)
-
         /// Also plain http to any host: for one that the administrator names.
         public static let allowHTTP = Policy(allowsLoopbackHTTP: true, allowsAnyHTTP: true)
 
-        let allowsLoopbackHTTP: Bool
-        var allowsAnyHTTP = false
+        /// Whether plain http is allowed to loopback addresses.
+        public var allowsLoopbackHTTP: Bool
+        package private(set) var allowsAnyHTTP = false
         /// Other hosts that plain http is allowed to, in lower case.
-        public var httpHosts: Set<String> = []
+        public var httpHosts: [String] = []
 
-        /// Whether plain http is allowed to a host, which is in lower case.
-        func allowsHTTP(to host: String) -> Bool {
-            allowsAnyHTTP || allowsLoopbackHTTP && HostName.isLoopback(host) || httpHosts.contains(host)
+        /// Whether a URL that another policy allowed is allowed by this one, too.
+        public func allows(_ url: EndpointURL) -> Bool { allows(url.scheme, to: url.host) }
+
+        func allows(_ scheme: Scheme, to host: String) -> Bool {
+            scheme == .https || allowsAnyHTTP || allowsLoopbackHTTP && HostName.isLoopback(host)
+                || httpHosts.contains(host)
         }
     }
 
@@ -58,7 +61,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         guard let (host, port) = Self.parseAuthority(Substring(authority), defaultPort: scheme == .https ? 443 : 80)
         else { return nil }
-        guard scheme == .https || policy.allowsHTTP(to: host) else { return nil }
+        guard policy.allows(scheme, to: host) else { return nil }
         self.init(text: text, scheme: scheme, host: host, port: port)
     }
 

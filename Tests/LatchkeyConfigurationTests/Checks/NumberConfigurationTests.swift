@@ -169,7 +169,7 @@ struct NumberConfigurationTests {
             ),
             (
                 provider([northwind(without: "api_root").replacing("{", with: "{api_root: 'http://a.example', ")]),
-                "is not a usable URL"
+                "is plain http"
             ),
             (
                 provider([northwind(without: "api_root").replacing("{", with: "{api_root: 'https://a.example?b', ")]),

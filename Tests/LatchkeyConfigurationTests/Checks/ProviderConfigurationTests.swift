@@ -80,7 +80,7 @@ struct ProviderConfigurationTests {
             ("acme: {issuer: 'https://acme.example', clients: 'a:b'}", "has no kind"),
             ("acme: {kind: saml, issuer: 'https://acme.example', clients: 'a:b'}", "is not one of its words"),
             ("acme: {kind: oidc, clients: 'a:b'}", "has no issuer"),
-            ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is not a usable URL"),
+            ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is plain http"),
             ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
             ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a usable URL"),
             (
@@ -609,7 +609,7 @@ struct TokenStorageConfigurationTests {
             ("store_tokens: true, resources: {zak: 'https://api.zoom.us/'}", "is a single value"),
             ("store_tokens: true, resources: {zak: {}}", "has no url"),
             ("store_tokens: true, resources: {zak: {url: 'https://a.example/', method: POST}}", "there is no such key"),
-            ("store_tokens: true, resources: {zak: {url: 'http://a.example/'}}", "is not a usable URL"),
+            ("store_tokens: true, resources: {zak: {url: 'http://a.example/'}}", "is plain http"),
             ("store_tokens: true, resources: {zak: {url: 'http://127.0.0.1/'}}", "is plain http"),
             (
                 "store_tokens: true, resources: {zak: {url: 'https://u:p@a.example/'}}",

@@ -115,7 +115,7 @@ struct ProviderDeviationTests {
             ("\(template), tenants: ['a/b']", "is not the id of a tenant"),
             ("issuer: 'https://{tenantid}.example/{other}', tenants: any", "is not a usable URL"),
             ("issuer: 'https://acme.example/{realm}', tenants: any", "is not a usable URL"),
-            ("\(acme), metadata_url: 'http://acme.example/m'", "is not a usable URL"),
+            ("\(acme), metadata_url: 'http://acme.example/m'", "is plain http"),
             ("\(acme), authorization_parameters: {state: x}", "sets or reads itself"),
             ("\(acme), authorization_parameters: {nonce: x}", "sets or reads itself"),
             ("\(acme), authorization_parameters: {redirect_uri: 'https://evil.example'}", "sets or reads itself"),
@@ -213,11 +213,13 @@ struct ProviderDeviationTests {
     @Test("Plain http is for the hosts that are listed")
     func plainHTTP() throws {
         let keys = "\(Self.acme), metadata_url: 'http://keycloak:8080/m', \(Self.clients)"
-        #expect(problems("providers: {acme: {kind: oidc, \(keys)}}").first?.contains("is not a usable URL") == true)
+        #expect(
+            problems("providers: {acme: {kind: oidc, \(keys)}}").first?.contains("list its host in plain_http_hosts")
+                == true)
         let before = "plain_http_hosts: [Keycloak]\noutbound: {allow_private_networks: true}"
         let loaded = try load("\(before)\nproviders: {acme: {kind: oidc, \(keys)}}")
         #expect(loaded.configuration.providers[0].rules.metadataURL?.text == "http://keycloak:8080/m")
-        #expect(loaded.configuration.plainHTTPHosts == ["keycloak"])
+        #expect(loaded.configuration.endpointPolicy.httpHosts == ["keycloak"])
         // Another provider's metadata cannot name such a host.
         for (url, isOwn) in [("http://keycloak:8080/m", true), ("https://other.example/m", false)] {
             var provider = loaded.configuration.providers[0]
@@ -231,7 +233,7 @@ struct ProviderDeviationTests {
         #expect(alone.contains { $0.reason.contains("has no effect while outbound.allow_private_networks") })
         #expect(problems("plain_http_hosts: ['keycloak:8080']").first?.contains("is not a host name") == true)
         let other = problems("\(before)\nproviders: {acme: {kind: oidc, \(keys.replacing("keycloak", with: "other"))}}")
-        #expect(other.first?.contains("is not a usable URL") == true)
+        #expect(other.first?.contains("list its host in plain_http_hosts") == true)
     }
 
     @Test("No oauth2 provider has the issuer of a tenant")

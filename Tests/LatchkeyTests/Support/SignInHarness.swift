@@ -181,7 +181,7 @@ struct SignInHarness: Sendable {
         var configuration = Configuration()
         configuration.http.port = 0
         configuration.database.url = DatabaseURL(path: directory.path + "/latchkey.db")
-        configuration.allowsLoopbackHTTP = true
+        configuration.endpointPolicy.allowsLoopbackHTTP = true
         configuration.apiKeys = [.plain(Secret("test-key"))]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.discoveryURL = EndpointURL(simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)

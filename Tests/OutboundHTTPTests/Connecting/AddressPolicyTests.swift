@@ -69,9 +69,9 @@ struct AddressPolicyTests {
         ])
     func plainHTTP(_ text: String, _ host: String, isPermitted: Bool) throws {
         var configuration = OutboundHTTPConfiguration()
-        configuration.plainHTTPHosts = ["keycloak"]
+        configuration.urlPolicy.httpHosts = ["keycloak"]
         #expect(configuration.permitsPlainHTTP(to: host, at: try address(text)) == isPermitted)
-        configuration.addressPolicy.allowsAll = true
+        configuration.urlPolicy = .allowHTTP
         #expect(configuration.permitsPlainHTTP(to: host, at: try address(text)))
     }
 
@@ -79,8 +79,8 @@ struct AddressPolicyTests {
     func plainHTTPHost(isListed: Bool) async throws {
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy.allowLoopback = true
-        if isListed { configuration.plainHTTPHosts = ["127.0.0.1"] }
-        // Nobody listens there.
+        if isListed { configuration.urlPolicy.httpHosts = ["127.0.0.1"] }
+        // No server listens there.
         let url = try #require(EndpointURL("http://127.0.0.1:1/", policy: .allowLoopbackHTTP))
         let client = try OutboundHTTPClient(configuration)
         let error = await #expect(throws: OutboundError.self) {

@@ -51,7 +51,7 @@ struct AddressRefusalTests {
             connection.answer()
         } _: { peer in
             try await withClient {
-                $0.allowLoopbackHTTP = false
+                $0.urlPolicy = .httpsOnly
             } _: { client in
                 let error = await client.failure(try .post(peer.url()))
                 #expect(error?.code == .addressRefused)

@@ -8,7 +8,7 @@ extension OutboundHTTPConfiguration {
     static var loopback: OutboundHTTPConfiguration {
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy = AddressPolicy(allowLoopback: true)
-        configuration.allowLoopbackHTTP = true
+        configuration.urlPolicy = .allowLoopbackHTTP
         return configuration
     }
 }

@@ -65,7 +65,7 @@ struct Embedding {
         configuration.http.port = 0
         configuration.database.url = DatabaseURL(path: database.string)
         configuration.apiKeys = [.plain(Secret(apiKey))]
-        configuration.allowsLoopbackHTTP = true
+        configuration.endpointPolicy.allowsLoopbackHTTP = true
         configuration.zenkey.discoveryURL = discovery
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.clients = [client]
