@@ -100,7 +100,7 @@ package struct PostgresConfiguration: Sendable {
     /// password.
     package var url: Secret
     /// The URL of a pooler in transaction mode, which may run each transaction on another of its connections to the
-    /// server. The calls of a store use it. Nil if there is none, and ``url`` if the server cannot be reached otherwise.
+    /// server. The calls of a store use it. Nil if there is none, and ``url`` if there is no other way to the server.
     package var poolerURL: Secret?
     /// The most connections, 2 to 256: half of them write, half read. They are opened when needed.
     package var poolSize = 8

@@ -35,7 +35,7 @@ enum PostgresSchema {
     private static func migrate(
         _ connection: PostgresConnection, with migrations: [Migration], _ tables: [FeatureTable]
     ) throws {
-        try connection.script("BEGIN")
+        try connection.begin()
         // The letters of "Latchkey".
         _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
         // After the lock of migrations: other processes may hold that one for longer.

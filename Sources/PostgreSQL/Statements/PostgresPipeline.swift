@@ -31,7 +31,7 @@ struct PostgresPipeline {
     ///   otherwise run another connection's statement.
     mutating func makeName(on process: CInt) -> String {
         defer { nameCount += 1 }
-        return "s\(process)_\(nameCount)"
+        return "s\(UInt32(bitPattern: process))_\(nameCount)"
     }
 
     /// - Parameter name: Empty for a statement that the server keeps until the next one without a name.

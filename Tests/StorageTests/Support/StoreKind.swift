@@ -56,10 +56,10 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
         return ({ try configuration.open(observer: nil) }, configuration)
     }
 
-    /// With fewer connections to the server than a store has, and no other way to it.
+    /// With fewer connections to the server than two stores have, and no other way to it.
     private static let pooled = StoreKind(testDescription: "PostgreSQL through PgBouncer") {
         let cluster = try PostgresCluster.shared()
-        let pooler = try PgBouncer(before: cluster, schema: cluster.makeSchema(), connections: 3)
+        let pooler = try PgBouncer(before: cluster, schema: cluster.makeSchema(), connections: 4)
         var configuration = configured(pooler.url)
         configuration.poolerURL = configuration.url
         return ({ [configuration] in try configuration.open(observer: nil) }, pooler)

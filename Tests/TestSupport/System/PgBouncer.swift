@@ -42,6 +42,7 @@ public final class PgBouncer: Sendable {
             default_pool_size = \(connections)
             max_client_conn = 300
             server_round_robin = 1
+            server_tls_sslmode = disable
             server_login_retry = 1
             logfile = \(folder)/log
             """
