@@ -2,8 +2,10 @@
 import os
 import pathlib
 import pwd
+import signal
 import socket
 import subprocess
+import time
 
 
 def free_port():
@@ -57,14 +59,33 @@ class PostgresServer:
             raise SystemExit(f"psql failed: {done.stderr}")
         return done.stdout.strip()
 
-    def send(self, signal):
-        """Sends a signal to all its processes: SIGSTOP makes the server hang."""
+    def processes(self):
+        """The numbers of its processes that run."""
+        found = []
         for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
-                if self.pid in (int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])):
-                    os.kill(int(path.parent.name), signal)
+                state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != "Z" and self.pid in (int(path.parent.name), int(parent)):
+                found.append(int(path.parent.name))
+        return found
+
+    def send(self, number):
+        """Sends a signal to all its processes: SIGSTOP makes the server hang."""
+        for process in self.processes():
+            try:
+                os.kill(process, number)
             except OSError:
                 pass
+
+    def kill(self):
+        """Kills it as a loss of power does, but for what the system has not written."""
+        while self.processes():
+            self.send(signal.SIGKILL)
+            time.sleep(0.01)
+        # If the dead process is not reaped, the next start takes it for a running server.
+        os.remove(f"{self.folder}/data/postmaster.pid")
 
     def end(self, mode="fast"):
         self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", mode, "-w", "stop")

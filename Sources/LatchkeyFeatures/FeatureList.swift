@@ -73,7 +73,7 @@ extension FeatureList {
             FeatureDemand("PhoneVerification") { configuration in
                 configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
             },
-            FeatureDemand("PostgreSQL") { $0.database.url.path == nil ? "database.url" : nil },
+            FeatureDemand("PostgreSQL") { $0.database.postgresURLs.first?.key },
             FeatureDemand("ProviderResources") { configuration in
                 configuration.providers.first(where: \.rules.storesTokens).map { "providers.\($0.id).store_tokens" }
             },

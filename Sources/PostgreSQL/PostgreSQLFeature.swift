@@ -9,7 +9,8 @@ package struct PostgreSQLFeature: Feature {
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? {
         guard case .postgres(let url) = settings.url else { return nil }
         return PostgresConfiguration(
-            url: url.secret, poolSize: settings.poolSize, statementTimeout: settings.statementTimeout,
+            url: url.secret, poolerURL: settings.postgresURLs.dropFirst().first?.url.secret,
+            poolSize: settings.poolSize, statementTimeout: settings.statementTimeout,
             maximumWait: settings.maximumWait)
     }
 }

@@ -3,21 +3,24 @@ import Glibc
 package import LatchkeyConfiguration
 import Primitives
 
-/// No keys: `database.url` is the core's. What libpq refuses of it is found before the server starts.
+/// No keys: the URLs are the core's. What libpq refuses of them is found before the server starts.
 package struct PostgreSQLSettings: FeatureSettings {
     package init() {}
 
     package func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
-        guard case .postgres(let url) = configuration.database.url, let reason = Self.refusal(of: url.secret) else {
-            return []
+        let database = configuration.database
+        if let pooler = database.poolerURL, pooler.path != nil || database.url.path != nil {
+            return [("database.pooler_url", "is for PostgreSQL only", "remove it, or use PostgreSQL in both URLs")]
         }
-        return [
-            (
-                "database.url", reason,
-                "use the parameters of libpq \(Self.version / 10_000) "
-                    + "(https://www.postgresql.org/docs/\(Self.version / 10_000)/libpq-connect.html)"
-            )
-        ]
+        return database.postgresURLs.compactMap { key, url in
+            Self.refusal(of: url.secret).map { reason in
+                (
+                    key, reason,
+                    "use the parameters of libpq \(Self.version / 10_000) "
+                        + "(https://www.postgresql.org/docs/\(Self.version / 10_000)/libpq-connect.html)"
+                )
+            }
+        }
     }
 
     /// Such as 150018.

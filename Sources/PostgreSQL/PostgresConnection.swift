@@ -10,6 +10,10 @@ import Storage
 /// `@unchecked`: one thread uses it at a time. Who makes it hands it on to the worker that runs its work.
 final class PostgresConnection: PostgresSession, @unchecked Sendable {
     let configuration: PostgresConfiguration
+    /// Whether each transaction may run on another connection to the server.
+    let isPooled: Bool
+    /// Whether statements stay prepared under their names.
+    var keepsNames = true
     private let gate: ReconnectGate
     private(set) var handle: OpaquePointer?
     var pipeline = PostgresPipeline()
@@ -20,6 +24,7 @@ final class PostgresConnection: PostgresSession, @unchecked Sendable {
 
     init(_ configuration: PostgresConfiguration, gate: ReconnectGate) {
         self.configuration = configuration
+        isPooled = configuration.isPooled
         self.gate = gate
     }
 
@@ -95,6 +100,8 @@ final class PostgresConnection: PostgresSession, @unchecked Sendable {
 
     private func prepareSession(_ handle: OpaquePointer) throws(PostgresError) {
         guard PQsetnonblocking(handle, 1) == 0 else { throw unreachable(message(of: handle)) }
+        // The connection to the server is the pooler's: its settings would be those of other clients.
+        guard !isPooled else { return try probeNames() }
         let milliseconds = configuration.statementTimeout.milliseconds
         // A transaction whose client has disappeared releases its locks, and within a minute the server frees the
         // connection of a client that disappeared without a word; by its defaults, after two hours.

@@ -7,15 +7,17 @@ struct PostgresEngine: StoreEngine {
     let writes: WorkQueue
     let reads: WorkQueue
     private let connections: [PostgresConnection]
-    private let listener: PostgresListener
+    /// Nil if there is only a pooler: other processes' changes show when cached sessions are read again.
+    private let listener: PostgresListener?
 
     /// Connects and migrates the tables. Blocks.
     init(_ configuration: PostgresConfiguration, _ hooks: StoreHooks) throws(StorageError) {
         let gate = ReconnectGate()
         try PostgresSchema.bringUpToDate(configuration)
         let size = min(max(configuration.poolSize, 2), 256)
-        connections = (0..<size).map { _ in PostgresConnection(configuration, gate: gate) }
-        listener = PostgresListener(configuration)
+        let forCalls = configuration.forCalls
+        connections = (0..<size).map { _ in PostgresConnection(forCalls, gate: gate) }
+        listener = configuration.isPooled ? nil : PostgresListener(configuration)
         writes = WorkQueue(
             .write, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting,
             maximumWait: configuration.maximumWait, hooks)
@@ -34,10 +36,10 @@ struct PostgresEngine: StoreEngine {
 
     var problemAtStart: StorageError? { nil }
 
-    func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener.start(onChange) }
+    func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener?.start(onChange) }
 
     func close() throws(StorageError) {
-        listener.stop()
+        listener?.stop()
         for connection in connections { connection.close() }
     }
 }
@@ -98,6 +100,9 @@ package struct PostgresConfiguration: Sendable {
     /// The URL in libpq's form: `postgres://user:password@host:port/database?sslmode=verify-full`. It may contain a
     /// password.
     package var url: Secret
+    /// The URL of a pooler in transaction mode, which may run each transaction on another of its connections to the
+    /// server. The calls of a store use it. Nil if there is none, and ``url`` if there is no other way to the server.
+    package var poolerURL: Secret?
     /// The most connections, 2 to 256: half of them write, half read. They are opened when needed.
     package var poolSize = 8
     /// The time limit of one statement. The server cancels it then; if the server does not respond, the connection is
@@ -115,6 +120,16 @@ package struct PostgresConfiguration: Sendable {
     /// Gets each statement before it is sent, and returns what is sent in its place: tests stop a transaction between
     /// two statements with it, which are then not sent together.
     var interceptor: (@Sendable (String) -> String)?
+
+    /// Whether ``url`` is the pooler's: nothing that a connection sets or prepares lasts longer than a transaction.
+    var isPooled: Bool { url == poolerURL }
+
+    /// With the URL for the calls of a store.
+    var forCalls: PostgresConfiguration {
+        var configuration = self
+        configuration.url = poolerURL ?? url
+        return configuration
+    }
 }
 
 extension PostgresConfiguration: DatabaseLocation {

@@ -1,3 +1,4 @@
+import CLatchkeyPostgres
 import Glibc
 import Storage
 import StorageModel
@@ -34,7 +35,7 @@ enum PostgresSchema {
     private static func migrate(
         _ connection: PostgresConnection, with migrations: [Migration], _ tables: [FeatureTable]
     ) throws {
-        try connection.script("BEGIN")
+        try connection.begin()
         // The letters of "Latchkey".
         _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
         // After the lock of migrations: other processes may hold that one for longer.
@@ -70,6 +71,7 @@ enum PostgresSchema {
         do {
             try connection.connect()
             try connection.examineServer()
+            try connection.examinePooler()
             return try body(connection)
         } catch {
             throw StorageError(error)
@@ -111,10 +113,56 @@ extension PostgresConnection {
         guard serverVersion >= 130_000 else {
             throw StorageError(.unavailable, reason: "PostgreSQL 13 or later is needed, and the server is older")
         }
-        let encoding = try run("SHOW server_encoding")
-        guard String(decoding: encoding.bytes(0, 0), as: UTF8.self) == "UTF8" else {
+        guard try text("SHOW server_encoding") == "UTF8" else {
             throw StorageError(
                 .unavailable, reason: "the database is not in UTF-8; make one with CREATE DATABASE … ENCODING 'UTF8'")
         }
+    }
+
+    /// Refuses a pooler that leads to another database, or that the configuration does not name as one.
+    fileprivate func examinePooler() throws {
+        guard !isPooled else { return }
+        if configuration.poolerURL != nil {
+            let pooled = PostgresConnection(configuration.forCalls, gate: ReconnectGate())
+            defer { pooled.close() }
+            try pooled.connect()
+            // Of the same schema of the same running server.
+            let place = """
+                SELECT current_database() || '.' || current_schema() || ' of the server that was started at ' \
+                || (pg_postmaster_start_time() AT TIME ZONE 'UTC')::text
+                """
+            let (here, there) = (try text(place), try pooled.text(place))
+            guard here == there else {
+                throw StorageError(
+                    .unavailable, reason: "database.url leads to \(here), and database.pooler_url to \(there)")
+            }
+        }
+        guard try isOfTransactionPooler() else { return }
+        throw StorageError(
+            .unavailable,
+            reason: """
+                the database's URL is that of a pooler in transaction mode; use the server's own, and write the \
+                pooler's in database.pooler_url (docs/database.md#poolers)
+                """)
+    }
+
+    /// Whether another connection uses the server's process of this one, as only a pooler can have it.
+    private func isOfTransactionPooler() throws -> Bool {
+        let process = "SELECT pg_backend_pid()::text"
+        // A pooler makes up the numbers that it tells at the start of a connection.
+        guard try text(process) != "\(PQbackendPID(handle))" else { return false }
+        var hasty = configuration
+        // In session mode, there may be no further process.
+        hasty.statementTimeout = .seconds(1)
+        let other = PostgresConnection(hasty, gate: ReconnectGate())
+        defer { other.close() }
+        do throws(PostgresError) { try other.connect() } catch { return false }
+        // Other clients may use the process meanwhile.
+        for _ in 0..<5 where try text(process) == (try? other.text(process)) { return true }
+        return false
+    }
+
+    private func text(_ sql: String) throws -> String {
+        String(decoding: try run(sql).bytes(0, 0), as: UTF8.self)
     }
 }

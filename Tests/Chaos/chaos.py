@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import sqlite3
 import statistics
 import struct
@@ -24,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "Tests" / "Soak"), str(ROOT / "Benchmarks")]
 
 import programs  # noqa: E402
-from postgres import PostgresServer  # noqa: E402
+from postgres import PostgresServer, free_port  # noqa: E402
 from programs import KEY, Line, descriptors, memory  # noqa: E402
 
 parser = argparse.ArgumentParser()
@@ -32,10 +33,12 @@ parser.add_argument("--latchkey", required=True)
 parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("--disk", required=True, help="the library made of disk.c")
 parser.add_argument("--seconds", type=int, default=3600, help="half of them for each kind of database")
-parser.add_argument("--databases", nargs="+", choices=["sqlite", "postgres"], default=["sqlite", "postgres"])
+parser.add_argument("--databases", nargs="+", choices=["sqlite", "postgres", "pooled"],
+                    default=["sqlite", "postgres"])
 parser.add_argument("--workers", type=int, default=10)
 parser.add_argument("--cycles", type=float, default=30, help="sign-ins per second")
-parser.add_argument("--kills", type=int, help="instead of all faults: kill the server so often, on each database")
+parser.add_argument("--kills", type=int, help="instead of all faults: kill the server so often, on each database; each "
+                    "second time, PostgreSQL in its place")
 options = parser.parse_args()
 seconds = options.seconds / len(options.databases)
 
@@ -53,6 +56,15 @@ def say(text):
 def expect(holds, text):
     say(f"{'ok      ' if holds else 'PROBLEM '}{text}")
     return holds
+
+
+# How many sessions have no user, how many identities have two, and how many users have none: a sign-in that made a user
+# for an identity which another one had just stored has removed it.
+WRONG_ROWS = """
+    SELECT (SELECT count(*) FROM sessions WHERE user_id NOT IN (SELECT id FROM users))
+        + (SELECT count(*) FROM (SELECT 1 FROM identities GROUP BY issuer, subject HAVING count(*) > 1) AS doubled)
+        + (SELECT count(*) FROM users WHERE id NOT IN (SELECT user_id FROM identities))
+"""
 
 
 class Disk:
@@ -109,10 +121,15 @@ class SQLite:
     def end(self, fault):
         self.disk.set()
 
+    def kill(self):
+        """False: it is a part of the server."""
+        return False
+
     def is_undamaged(self):
         try:
             with sqlite3.connect(self.path) as database:
-                return database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                return (database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                        and database.execute(WRONG_ROWS).fetchall() == [(0,)])
         except sqlite3.DatabaseError:
             return False
 
@@ -156,13 +173,57 @@ class Postgres:
         elif fault == "database crashes":
             self.server.begin()
 
+    def kill(self):
+        """Kills it, and starts it again."""
+        self.server.kill()
+        self.server.begin()
+        return True
+
     def is_undamaged(self):
-        return self.server.ask("SELECT count(*) FROM app.sessions s LEFT JOIN app.users u ON u.id = s.user_id "
-                               "WHERE u.id IS NULL") == "0"
+        return self.server.ask("SET search_path = app; " + WRONG_ROWS) == "0"
 
     def close(self):
         self.server.send(signal.SIGCONT)
         self.server.end("immediate")
+
+
+class Pooled(Postgres):
+    """The same by PgBouncer in transaction mode alone, which is killed with the server."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.port, self.settings = free_port(), f"{folder}/pgbouncer.ini"
+        pathlib.Path(self.settings).write_text(
+            f"[databases]\npostgres = host=127.0.0.1 port={self.server.port} user=app\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\nauth_type = any\n"
+            "pool_mode = transaction\ndefault_pool_size = 4\nserver_round_robin = 1\nserver_login_retry = 1\n")
+        url = self.environment["LATCHKEY_DATABASE_URL"].replace(str(self.server.port), str(self.port))
+        self.environment |= {"LATCHKEY_DATABASE_URL": url, "LATCHKEY_DATABASE_POOLER_URL": url}
+        self.pooler = None
+        self.begin_pooler()
+
+    def begin_pooler(self):
+        self.pooler = subprocess.Popen([*self.server.prefix, "pgbouncer", "-q", self.settings], cwd="/",
+                                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", self.port)).close()
+            except OSError:
+                if self.pooler.poll() is not None:
+                    raise SystemExit("PgBouncer did not start; run scripts/setup --test")
+                time.sleep(0.01)
+
+    def kill(self):
+        self.pooler.kill()
+        self.pooler.wait()
+        super().kill()
+        self.begin_pooler()
+        return True
+
+    def close(self):
+        self.pooler.kill()
+        self.pooler.wait()
+        super().close()
 
 
 class Ledger:
@@ -361,12 +422,13 @@ async def endure(server, name, hold):
 
 
 async def kill_often(server):
-    """Kills the server again and again, at any moment of its start and of its work."""
+    """Kills the server, or the database's, again and again, at any moment of its start and of its work."""
     workers = [asyncio.create_task(server.load.worker()) for _ in range(options.workers)]
     for number in range(1, options.kills + 1):
         await asyncio.sleep(random.uniform(0, 1))
-        await restart(server, 0, "killed")
-        if number % 2:
+        if number % 2 or not await asyncio.to_thread(server.database.kill):
+            await restart(server, 0, "killed")
+        if number % 4 in (1, 2):
             await server.recovery()
             await server.check_some()
         if number % 10 == 0:
@@ -458,7 +520,7 @@ def try_database(kind):
         simulator, carriers = programs.start_simulator(options.latchkey_dev, folder)
         server = database = None
         try:
-            database = {"sqlite": SQLite, "postgres": Postgres}[kind](folder)
+            database = {"sqlite": SQLite, "postgres": Postgres, "pooled": Pooled}[kind](folder)
             server = Server(folder, carriers, database)
             server.begin()
             return asyncio.run(kill_often(server) if options.kills else run(server))

@@ -72,9 +72,9 @@ extension ConfigurationCheck {
         )
         warn(
             if: !configuration.rateLimits, "rate_limits.enabled", "rate limits are off", "set it to on in production")
-        if case .postgres(let url) = configuration.database.url, !url.isConfidential {
+        for (key, url) in configuration.database.postgresURLs where !url.isConfidential {
             warn(
-                "database.url",
+                key,
                 "the connection to the PostgreSQL server may be unencrypted, which exposes the password and the data",
                 "add sslmode=verify-full to the URL")
         }
@@ -86,7 +86,7 @@ extension ConfigurationCheck {
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
         var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"]
         secrets += configuration.settings.ofFeatures.filter(\.isSecret).map(\.name)
-        if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
+        secrets += configuration.database.postgresURLs.filter(\.url.hasPassword).map(\.key)
         let inFile = secrets.filter(secretsInFile.contains)
         warn(
             if: inFile.contains("api_keys") && configuration.apiKeys.contains(where: \.isPlain), "api_keys",

@@ -134,6 +134,8 @@ public struct Configuration: Sendable {
     public struct Database: Sendable, Hashable {
         /// The database.
         public var url = DatabaseURL.standard
+        /// The same database on PostgreSQL, by a pooler in transaction mode.
+        public var poolerURL: DatabaseURL?
         /// For SQLite only.
         public var synchronous = Synchronous.full
         /// The most connections to PostgreSQL, 2 to 256.
@@ -145,6 +147,14 @@ public struct Configuration: Sendable {
 
         /// The defaults.
         public init() {}
+
+        /// The URLs of PostgreSQL with their keys: ``url``, then ``poolerURL``.
+        package var postgresURLs: [(key: String, url: PostgresURL)] {
+            [("database.url", url), ("database.pooler_url", poolerURL)].compactMap { key, url in
+                guard case .postgres(let url) = url else { return nil }
+                return (key, url)
+            }
+        }
     }
 
     /// Requests to providers.

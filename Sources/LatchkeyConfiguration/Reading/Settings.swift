@@ -88,6 +88,10 @@ public struct Settings: Sendable {
             "The database: an SQLite file (three slashes before a relative path, four with an absolute one), or a "
                 + "PostgreSQL database."),
         Setting(
+            "database.pooler_url", .optional(.databaseURL), \.database.poolerURL, isSecret: true,
+            "The PostgreSQL database of database.url by a pooler in transaction mode, such as PgBouncer, which then "
+                + "gets the statements of requests. If there is no other way to the server, both keys have this URL."),
+        Setting(
             "database.synchronous", .choice, \.database.synchronous,
             "full: an answered sign-in survives a loss of power; normal: it survives a crash of the process. For "
                 + "SQLite only."),

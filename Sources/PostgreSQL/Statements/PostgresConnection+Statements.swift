@@ -1,5 +1,6 @@
 import CLatchkeyPostgres
 import Glibc
+import Storage
 
 /// Statements are sent in libpq's pipeline mode: those whose results are not needed wait in libpq's memory, and go with
 /// the next one that has a result. The server runs them in their order; if one fails, it skips the rest.
@@ -9,6 +10,8 @@ extension PostgresConnection {
     func run(
         _ sql: String, _ parameters: PostgresParameters = PostgresParameters()
     ) throws(PostgresError) -> PostgresResult {
+        // Outside a transaction, statements that are sent together are one.
+        if isPooled, pipeline.unanswered.isEmpty, PQtransactionStatus(handle) == PQTRANS_IDLE { try sendSettings() }
         try send(sql, parameters, for: .work)
         let result = try results()
         changesCount = result.changesCount
@@ -32,6 +35,17 @@ extension PostgresConnection {
     /// Begins a transaction, with its first statement. Each statement sees what was committed before it.
     func begin() throws(PostgresError) {
         try send("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", PostgresParameters(), for: .begin)
+        if isPooled { try sendSettings() }
+    }
+
+    /// Sets until the end of the transaction what connections without a pooler set once.
+    private func sendSettings() throws(PostgresError) {
+        let milliseconds = configuration.statementTimeout.milliseconds
+        let settings = """
+            SELECT set_config('statement_timeout', '\(milliseconds)', true), \
+            set_config('idle_in_transaction_session_timeout', '\(2 * milliseconds)', true)
+            """
+        try send(settings, PostgresParameters(), for: .work)
     }
 
     /// Commits a transaction, with the statements that wait; false if the server rolled it back instead.
@@ -55,6 +69,21 @@ extension PostgresConnection {
         } catch {
             close()
         }
+    }
+
+    /// Finds out whether a pooler keeps the names of prepared statements, as PgBouncer does from version 1.21 on with
+    /// `max_prepared_statements`: it gives them other names on the server. Leaves none there.
+    func probeNames() throws(PostgresError) {
+        keepsNames = false
+        try begin()
+        let handle = try usable()
+        let name = pipeline.makeName(on: PQbackendPID(handle))
+        let probe = "SELECT 1 FROM pg_prepared_statements WHERE name = '\(name)'"
+        guard PQsendPrepare(handle, name, probe, 0, nil) == 1 else { throw closed(by: lost(handle)) }
+        pipeline.noteSentPreparation(probe, as: name, for: .work)
+        let isRenamed = try run(probe).rowCount == 0
+        if !isRenamed { try perform("DEALLOCATE \(name)", PostgresParameters()) }
+        keepsNames = try commit() && isRenamed
     }
 
     // MARK: Scripts
@@ -102,7 +131,8 @@ extension PostgresConnection {
         _ sql: String, _ types: [UInt32], for purpose: PostgresPipeline.Statement.Purpose, on handle: OpaquePointer
     ) throws(PostgresError) -> String {
         if let name = pipeline.name(of: sql) { return name }
-        let name = pipeline.makeName()
+        // A pooler's next connection to the server may lack a name.
+        let name = keepsNames ? pipeline.makeName(on: PQbackendPID(handle)) : ""
         let text = PostgresStatementText.translate(sql)
         guard PQsendPrepare(handle, name, text, CInt(types.count), types) == 1 else { throw closed(by: lost(handle)) }
         pipeline.noteSentPreparation(sql, as: name, for: purpose)
@@ -149,10 +179,11 @@ extension PostgresConnection {
         described.isOfBegin = failure.map { statements[$0.place].purpose == .begin } ?? false
         // The server skips the commit, which is last, after a failure of its own. But one without a code is libpq's,
         // such as a response that it could not read: the server has run the rest. And a server that says why it ends
-        // the connection may do so after the commit.
+        // the connection may do so after the commit. So may a pooler that lost the server, in place of any response.
         let mayHaveCommitted =
             failure.map { failure in
-                failure.error.state == nil || (error.endsConnection && failure.place == statements.count - 1)
+                failure.error.state == nil
+                    || (error.endsConnection && (isPooled || failure.place == statements.count - 1))
             } ?? true
         described.mayBeCommitted = mayHaveCommitted && statements.last?.purpose == .commit
         guard error.endsConnection || described.mayBeCommitted else { return described }

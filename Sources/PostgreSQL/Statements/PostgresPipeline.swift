@@ -26,14 +26,18 @@ struct PostgresPipeline {
     /// The name of a prepared statement.
     func name(of sql: String) -> String? { names[sql] }
 
-    mutating func makeName() -> String {
+    /// A name for a prepared statement.
+    /// - Parameter process: The number of the connection's process. A pooler that nobody told Latchkey of could
+    ///   otherwise run another connection's statement.
+    mutating func makeName(on process: CInt) -> String {
         defer { nameCount += 1 }
-        return "s\(nameCount)"
+        return "s\(UInt32(bitPattern: process))_\(nameCount)"
     }
 
+    /// - Parameter name: Empty for a statement that the server keeps until the next one without a name.
     mutating func noteSentPreparation(_ sql: String, as name: String, for purpose: Statement.Purpose) {
         unanswered.append(Statement(sql: sql, purpose: purpose, isPreparation: true))
-        names[sql] = name
+        if !name.isEmpty { names[sql] = name }
     }
 
     mutating func noteSent(_ sql: String, for purpose: Statement.Purpose) {

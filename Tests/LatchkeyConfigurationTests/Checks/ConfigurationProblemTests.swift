@@ -588,6 +588,24 @@ struct ConfigurationProblemTests {
     }
 
     @Test(
+        "A pooler's URL is checked as the database's, and both are of PostgreSQL",
+        arguments: [
+            ("url: 'postgres://db/a', pooler_url: 'postgres://pooler:6432/a'", nil),
+            ("url: 'postgres://db/a', pooler_url: 'postgres://x:HIDDEN@pooler/a?pgbouncer=1'", "parameter pgbouncer"),
+            ("url: 'postgres://db/a', pooler_url: 'sqlite:///a.db'", "is for PostgreSQL only"),
+            ("url: 'sqlite:///a.db', pooler_url: 'postgres://x:HIDDEN@pooler/a'", "is for PostgreSQL only"),
+            ("pooler_url: 'postgres://pooler/a'", "is for PostgreSQL only"),
+            ("url: 'postgres://db/a', pooler_url: 'HIDDEN'", "is not a database URL"),
+        ])
+    func pooler(_ keys: String, _ problem: String?) {
+        let found = problems("database: {\(keys)}")
+        #expect(found.count == (problem == nil ? 0 : 1), "\(found)")
+        guard let problem else { return }
+        #expect(found.first?.hasPrefix("database.pooler_url: ") == true, "\(found)")
+        #expect(found.first?.contains(problem) == true && found.first?.contains("HIDDEN") == false, "\(found)")
+    }
+
+    @Test(
         "What libpq takes of the database's URL is none",
         arguments: [
             "postgres://me:x@db:5433/latchkey?sslmode=require&options=-csearch_path%3Dfew", "postgres://db1,db2:5433/a",

@@ -41,6 +41,10 @@ struct ConfigurationWarningTests {
                 "unencrypted"
             ),
             (
+                "database: {url: 'postgres://127.0.0.1', pooler_url: 'postgres://pooler.example.com/latchkey'}",
+                "database.pooler_url", "unencrypted"
+            ),
+            (
                 "registration_rules: {required_attributes: [email]}", "registration_rules.required_attributes",
                 "automatic"
             ),
@@ -123,6 +127,8 @@ struct ConfigurationWarningTests {
         #expect(try warnings("postgres://latchkey:x@127.0.0.1/latchkey") == ["database.url"])
         #expect(try warnings("postgres://127.0.0.1/latchkey?password=x") == ["database.url"])
         #expect(try warnings("postgres://latchkey@127.0.0.1/latchkey").isEmpty)
+        let pooler = "postgres://127.0.0.1', pooler_url: 'postgres://latchkey:x@127.0.0.1:6432/latchkey"
+        #expect(try warnings(pooler) == ["database.pooler_url"])
     }
 
     private static let vault = "encryption_keys: [\(String(repeating: "5a", count: 32))]\n"

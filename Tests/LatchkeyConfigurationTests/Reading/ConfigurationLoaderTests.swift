@@ -305,6 +305,10 @@ struct ConfigurationLoaderTests {
                 "postgres://me@db:5433/latchkey?sslmode=require"
             ),
             ("database: {url_file: url.txt}", "database.url", "postgres://me@db/latchkey"),
+            (
+                "database: {url: 'postgres://db/a', pooler_url: 'postgres://me:secret@pooler:6432/a'}",
+                "database.pooler_url", "postgres://me@pooler:6432/a"
+            ),
             ("database: {pool_size: 256}", "database.pool_size", "256"),
             ("database: {statement_timeout: 1m}", "database.statement_timeout", "1m"),
             ("allowed_origins: ['https://App.Example.com:443']", "allowed_origins", "https://app.example.com"),

@@ -19,7 +19,9 @@ struct ConfigurationSecrecyTests {
             api_keys: [HIDDEN-api-key-0123456789abcdef]
             outbound: {proxy: 'http://user:HIDDEN@proxy.example.com:3128'}
             telemetry: {otlp_headers: 'api-key=HIDDEN'}
-            database: {url: 'postgres://user:HIDDEN@db.example.com/latchkey?password=HIDDEN&sslmode=prefer'}
+            database:
+              url: postgres://user:HIDDEN@db.example.com/latchkey?password=HIDDEN&sslmode=prefer
+              pooler_url: postgres://user:HIDDEN@pooler.example.com/latchkey?password=HIDDEN&sslmode=prefer
             zenkey: {clients: [{id: one, secret: HIDDEN-one}, {id: two, secret_file: f}]}
             """
         let environment = needed.with("LATCHKEY_API_KEYS", nil).with("LATCHKEY_ZENKEY_CLIENTS", nil)

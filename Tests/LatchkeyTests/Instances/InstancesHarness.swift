@@ -16,13 +16,15 @@ final class InstancesHarness: Sendable {
     private let environment: [String: String]
     private let processes: Mutex<[LatchkeyProcess]>
 
-    private init(_ harness: AdminHarness, _ database: String) async throws {
+    private init(_ harness: AdminHarness, _ database: String, _ pooler: String?) async throws {
         simulator = harness.simulator
-        environment = harness.environment.merging(
+        var environment = harness.environment.merging(
             [
                 "LATCHKEY_DATABASE_URL": database, "LATCHKEY_HTTP_TRUSTED_PROXIES": "127.0.0.1",
                 "LATCHKEY_PUBLIC_URL": "https://login.example.com",
             ]) { $1 }
+        environment["LATCHKEY_DATABASE_POOLER_URL"] = pooler
+        self.environment = environment
         simulator.update(SignInHarness.mccmnc) { carrier in
             carrier.users = (0..<Self.userCount).map { number in
                 .init(
@@ -32,8 +34,7 @@ final class InstancesHarness: Sendable {
         }
         addresses = (0..<3).map { _ in LoopbackAddress() }
         // All start at once on an empty database: one of them creates the tables.
-        let environment = environment
-        let started = try addresses.map { try Self.start(at: $0, environment) }
+        let started = try addresses.map { [environment] in try Self.start(at: $0, environment) }
         processes = Mutex(started)
         do {
             for process in started { try await Self.waitUntilItListens(process) }
@@ -44,9 +45,12 @@ final class InstancesHarness: Sendable {
         }
     }
 
-    static func with(database: String, _ body: (InstancesHarness) async throws -> Void) async throws {
+    /// - Parameter pooler: The URL of a pooler for the database, which the instances use besides.
+    static func with(
+        database: String, pooler: String? = nil, _ body: (InstancesHarness) async throws -> Void
+    ) async throws {
         try await AdminHarness.with { harness in
-            let instances = try await InstancesHarness(harness, database)
+            let instances = try await InstancesHarness(harness, database, pooler)
             let result: Result<Void, any Error>
             do { result = .success(try await body(instances)) } catch { result = .failure(error) }
             instances.proxy.stop()

@@ -180,4 +180,26 @@ import Testing
             try await hold(tally, on: harness)
         }
     }
+
+    @Test("PgBouncer killed under load, without another way to PostgreSQL: no acknowledged change is lost")
+    func poolerKilled() async throws {
+        let cluster = try PostgresCluster.shared()
+        let pooler = try PgBouncer(before: cluster, schema: cluster.makeSchema(), connections: 3)
+        defer { withExtendedLifetime(pooler) {} }
+        try await InstancesHarness.with(database: pooler.url, pooler: pooler.url) { harness in
+            let tally = try await InstancesLoad.run(harness) { load in
+                for _ in 0..<3 {
+                    try await load.more(24)
+                    try load.duringOutage {
+                        pooler.stop()
+                        try pooler.start()
+                    }
+                }
+                try await load.more(24)
+            }
+            #expect(tally.unavailable > 0, "it was not noticed at all")
+            #expect(tally.spent == 0, "\(tally.summary)")
+            try await hold(tally, on: harness)
+        }
+    }
 }

@@ -15,10 +15,29 @@ import Testing
         url = try PostgresCluster.shared().makeSchema()
     }
 
-    @Test("A session of one instance is valid on the others, and ends on all when a third instance revokes it")
-    func copies() async throws {
+    /// How the calls of an instance reach the server.
+    enum Way: String, CaseIterable, Sendable {
+        case direct, pooler
+        /// There is no direct connection, so that nothing is announced.
+        case poolerAlone
+    }
+
+    /// The URLs of the database and of its pooler, which is with the caller.
+    private func urls(_ way: Way) throws -> (database: String, pooler: PgBouncer?) {
+        guard way != .direct else { return (url, nil) }
+        let pooler = try PgBouncer(before: .shared(), schema: url, connections: 2)
+        return (way == .pooler ? url : pooler.url, pooler)
+    }
+
+    @Test(
+        "A session of one instance is valid on the others, and ends on all when a third instance revokes it",
+        arguments: Way.allCases)
+    func copies(way: Way) async throws {
         try await AdminHarness.with { harness in
-            let environment = harness.environment.merging(["LATCHKEY_DATABASE_URL": url]) { $1 }
+            let (database, pooler) = try urls(way)
+            defer { withExtendedLifetime(pooler) {} }
+            var environment = harness.environment.merging(["LATCHKEY_DATABASE_URL": database]) { $1 }
+            environment["LATCHKEY_DATABASE_POOLER_URL"] = pooler?.url
             // All start at once on an empty database: one of them creates the tables.
             let processes = try (0..<3).map { _ in try LatchkeyProcess(["serve"], environment: environment) }
             var apps: [App] = []
@@ -45,6 +64,9 @@ import Testing
                 #expect(try await app.signIn(fields).error == "invalid_grant")
             }
             #expect(harness.simulator.log.tokenPosts() == 1)
+            let last = try #require(try await apps[0].signIn(harness.authorizedResponse()).token)
+            #expect(try await apps[1].asUser("DELETE", "/users/me", last).status == 200)
+            for app in apps { try await until { try await app.me(last).status == 401 } }
             for process in processes { process.send(SIGTERM) }
             for process in processes {
                 let ending = await process.ending()
@@ -54,11 +76,17 @@ import Testing
         }
     }
 
-    @Test("A session that another instance ends is invalid at once, although it is cached")
-    func announced() async throws {
+    @Test(
+        "A session that another instance ends is invalid at once, although it is cached",
+        arguments: [Way.direct, .pooler])
+    func announced(way: Way) async throws {
         let clock = ManualClock(secondsSinceEpoch: Int64(Date().timeIntervalSince1970))
-        let database = try #require(PostgresURL(Secret(url)))
-        try await SignInHarness.with(clock: clock.wallClock, configure: { $0.database.url = .postgres(database) }) {
+        let pooler = try urls(way).pooler
+        defer { withExtendedLifetime(pooler) {} }
+        var database = Configuration.Database()
+        database.url = try DatabaseURL(Secret(url))
+        database.poolerURL = try pooler.map { try DatabaseURL(Secret($0.url)) }
+        try await SignInHarness.with(clock: clock.wallClock, configure: { [database] in $0.database = database }) {
             harness in
             try await harness.withInstance(clock: clock.wallClock) { copy, _ in
                 // The clock does not advance, so that cached sessions never expire.

@@ -12,9 +12,9 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     /// Makes a database; returns a function that opens stores on it, and an object that must outlive them.
     let make: @Sendable () throws -> (open: @Sendable () throws -> SQLStore, holding: any Sendable)
 
-    static let all = [sqlite(.full), sqlite(.normal), postgres]
-    /// One of each engine.
-    static let engines = [sqlite(.full), postgres]
+    static let all = [sqlite(.full), sqlite(.normal), postgres, pooled]
+    /// One of each engine, and PostgreSQL through a pooler.
+    static let engines = [sqlite(.full), postgres, pooled]
     /// Those that several processes use, or that claim so.
     static let shared = [sharedSQLite, postgres]
     /// One that a single process uses.
@@ -52,9 +52,21 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     }
 
     private static let postgres = StoreKind(testDescription: "PostgreSQL") {
-        let configuration = PostgresConfiguration(
-            url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 4, statementTimeout: patience,
-            connectTimeout: patience, maximumWait: patience)
+        let configuration = configured(try PostgresCluster.shared().makeSchema())
         return ({ try configuration.open(observer: nil) }, configuration)
+    }
+
+    /// With fewer connections to the server than two stores have, and no other way to it.
+    private static let pooled = StoreKind(testDescription: "PostgreSQL through PgBouncer") {
+        let cluster = try PostgresCluster.shared()
+        let pooler = try PgBouncer(before: cluster, schema: cluster.makeSchema(), connections: 4)
+        var configuration = configured(pooler.url)
+        configuration.poolerURL = configuration.url
+        return ({ [configuration] in try configuration.open(observer: nil) }, pooler)
+    }
+
+    private static func configured(_ url: String) -> PostgresConfiguration {
+        PostgresConfiguration(
+            url: Secret(url), poolSize: 4, statementTimeout: patience, connectTimeout: patience, maximumWait: patience)
     }
 }

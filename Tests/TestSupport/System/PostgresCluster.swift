@@ -60,7 +60,7 @@ public final class PostgresCluster: Sendable {
     deinit { destroy() }
 
     private static let prefix = "/tmp/latchkey-test-postgres-"
-    private static let user = "latch key"
+    static let user = "latch key"
     /// Contains characters that must be escaped in a URL.
     public static let password = "s3cret/p@ss word"
 
@@ -194,10 +194,15 @@ public final class PostgresCluster: Sendable {
     }
 
     /// The server refuses to run as root.
-    private static let owner: (user: uid_t, group: gid_t)? = {
+    static let owner: (user: uid_t, group: gid_t)? = {
         guard geteuid() == 0, let entry = getpwnam("postgres") else { return nil }
         return (entry.pointee.pw_uid, entry.pointee.pw_gid)
     }()
+
+    /// The words before a command that is to run as ``owner``.
+    static var identity: [String] {
+        owner.map { ["setpriv", "--reuid=\($0.user)", "--regid=\($0.group)", "--clear-groups"] } ?? []
+    }
 
     @discardableResult
     private func run(_ program: String, _ arguments: [String]) throws -> String {
@@ -215,8 +220,6 @@ public final class PostgresCluster: Sendable {
         let path = "/usr/lib/postgresql/\(version)/bin/\(program)"
         // Foundation waits until its descriptors are closed, and the server would keep them open.
         let closing = "for d in /proc/self/fd/*; do d=${d##*/}; [ $d -le 2 ] || eval \"exec $d>&-\"; done; exec \"$@\""
-        let identity =
-            owner.map { ["setpriv", "--reuid=\($0.user)", "--regid=\($0.group)", "--clear-groups"] } ?? []
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = ["-c", closing, "bash"] + identity + [path] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: "/")
@@ -240,7 +243,7 @@ public final class PostgresCluster: Sendable {
 
     /// A free port that the system gives to no connection: a server that is stopped finds it free when it starts again.
     /// Linux takes the ports of connections from 32768 on.
-    private static func reservedPort() throws -> UInt16 {
+    static func reservedPort() throws -> UInt16 {
         for _ in 0..<1_000 {
             let port = UInt16.random(in: 10_000..<32_768)
             guard isFree(port), reservedPorts.withLock({ $0.insert(port).inserted }) else { continue }
