@@ -64,7 +64,8 @@ extension ClientDraft {
     /// A client without a credential. PKCE then is what keeps a stolen code from being redeemed.
     private func publicClient(_ context: inout ReadingContext) throws(InvalidValueError) -> ClientAuthentication {
         try require(
-            !hasIDTokens, else: "has token_endpoint_auth_method: none, which is for providers of kind oauth2",
+            [.oidc, .oauth2].contains(kind),
+            else: "has token_endpoint_auth_method: none, which is for providers of kind oidc or oauth2",
             "give its secret or private_key")
         try require(
             secret == nil && privateKey.key == nil, else: "has a secret or a key, and token_endpoint_auth_method: none",

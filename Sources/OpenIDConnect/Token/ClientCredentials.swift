@@ -250,7 +250,8 @@ extension ProviderMetadata {
     /// counts.
     package func check(_ authentication: ClientAuthentication) throws(OIDCError) {
         let method = authentication.method
-        guard clientAuthenticationMethods?.contains(method) ?? true else {
+        // Many providers with public clients list the ways of others only.
+        guard method == .publicClient || clientAuthenticationMethods?.contains(method) ?? true else {
             throw .notListed("\(method.rawValue) in token_endpoint_auth_methods_supported")
         }
         guard case .privateKeyJWT(let key, _) = authentication else { return }

@@ -467,7 +467,7 @@ struct ProviderConfigurationTests {
     }
 
     @Test(
-        "A public client needs PKCE, has no secret, and is none of a provider with ID tokens",
+        "A public client needs PKCE and has no secret",
         arguments: [
             ("providers: {zoom: {\(oauth2), clients: [{id: a, pkce: optional}]}}", "neither a secret nor PKCE"),
             (
@@ -479,8 +479,8 @@ struct ProviderConfigurationTests {
                 "has no secret"
             ),
             (
-                "providers: {acme: {kind: oidc, issuer: 'https://acme.example', "
-                    + "clients: [{id: c, token_endpoint_auth_method: none}]}}", "for providers of kind oauth2"
+                "providers: {acme: {kind: oidc, issuer: 'https://acme.example', pkce: 'off', "
+                    + "clients: [{id: c, token_endpoint_auth_method: none}]}}", "anyone could redeem its codes"
             ),
             ("providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: c}]}}", "has no secret"),
         ])
@@ -494,7 +494,7 @@ struct ProviderConfigurationTests {
     func carriersNeedSecrets() {
         let text = "zenkey: {clients: [{id: a, token_endpoint_auth_method: none}]}"
         let found = problems(text, environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil))
-        #expect(found.count == 1 && found.first?.contains("for providers of kind oauth2") == true, "\(found)")
+        #expect(found.count == 1 && found.first?.contains("for providers of kind oidc or oauth2") == true, "\(found)")
     }
 
     @Test("Port tokens must have their type unless configured otherwise, which causes a warning")

@@ -344,6 +344,17 @@ import Testing
         }
     }
 
+    @Test("A client without a secret signs in, by PKCE alone, also where the metadata lists other ways only")
+    func publicClient() async throws {
+        try await ProviderWalk.with(
+            configure: { $0.providers[0].clients[0].authentication = .publicClient },
+            register: { $0.authentication = .publicClient }
+        ) { walk in
+            #expect(try await end(walk).parameters["status"] == "success")
+            #expect(try await post(walk, try walk.code(at: "acme")).status == 200)
+        }
+    }
+
     @Test("Without PKCE no challenge and no verifier is sent, and an app must have a nonce")
     func withoutPKCE() async throws {
         try await with({ $0.rules.pkce = .off }) { walk in

@@ -26,7 +26,7 @@ struct ClientAuthenticationTests {
     }
 
     private func sent(_ authentication: ClientAuthentication, clientID: String = "a:b c") async throws -> SentForm {
-        let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\",\"none\"]"
+        let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\"]"
         let carrier = FakeCarrier {
             $0.discovery = .json(FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", methods).text)
         }
