@@ -5,6 +5,7 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 
