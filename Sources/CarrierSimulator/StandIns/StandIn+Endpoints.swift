@@ -139,6 +139,7 @@ extension ProviderMetadata {
             "token_endpoint_auth_methods_supported": .texts(standIn.authenticationMethods),
         ]
         if standIn.user != nil { document["userinfo_endpoint"] = .string(site.issuer + "/userinfo") }
+        if standIn.revokes { document["revocation_endpoint"] = .string(site.issuer + "/revoke") }
         if let scopes = standIn.scopes { document["scopes_supported"] = .texts(scopes.sorted()) }
         if standIn.pkce == .required || standIn.pkce == .optional {
             document["code_challenge_methods_supported"] = ["S256"]

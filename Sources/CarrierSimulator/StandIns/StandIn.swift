@@ -40,6 +40,8 @@ extension CarrierSimulator {
         // Responses.
         var refresh = Refresh.always
         var logout = Logout.none
+        /// Whether metadata has a revocation endpoint (RFC 7009).
+        var revokes = false
         /// What follows the stand-in's address in its issuer. `{tenantid}` stands for the tenant, and is so in
         /// metadata.
         var issuerPath = ""

@@ -12,6 +12,7 @@ extension CarrierSimulator.StandIn {
         openID("apple", "Apple", "https://developer.apple.com/documentation/signinwithapplerestapi") {
             $0.authenticationMethods = ["client_secret_post"]
             $0.takesSignedSecrets = true
+            $0.revokes = true
             // With a scope of name or email.
             $0.demandedParameters = ["response_mode": "form_post"]
             $0.scopes = ["openid", "name", "email"]

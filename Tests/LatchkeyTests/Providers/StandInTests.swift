@@ -151,6 +151,18 @@ import Testing
         }
     }
 
+    @Test("The erasure of an account ends the user's consent at Apple, with a signed secret")
+    func erasure() async throws {
+        try await Walk.with(try #require(CarrierSimulator.StandIn.named("apple")), isForRefresh: true) { walk in
+            let browser = Browser()
+            _ = try await walk.signIn(browser)
+            let erased = try await browser.send(
+                "DELETE", walk.url("/users/me"), headers: ["Sec-Fetch-Site: same-origin"])
+            #expect(erased.status == 200, "\(erased.text)")
+            #expect(walk.simulator.log.count(.revocation, "apple") == 1 && walk.refusals == "", "\(walk.refusals)")
+        }
+    }
+
     @Test("latchkey-dev provider runs a stand-in, and prints a configuration with which the server offers it")
     func command() async throws {
         let directory = try TemporaryDirectory()
