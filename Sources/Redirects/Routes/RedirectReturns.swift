@@ -63,9 +63,7 @@ extension RedirectSignIn {
             sha256Of: "\(browser.exposed)\n\(received.provider)\n\(String(decoding: brought, as: UTF8.self))")
         let now = environment.clock.now()
         if let end = feature.ends.kept(key, at: now) { return try await again(end, request) }
-        return try await feature.ends.end(for: key, at: now) { [received] in
-            try await finish(received, request)
-        }.response
+        return try await feature.ends.end(for: key, at: now) { try await finish(received, request) }.response
     }
 
     /// The response for a browser that may not have got it, and then needs its cookies. Newer ones stay.
@@ -148,34 +146,60 @@ final class RedirectEnds: Sendable {
     /// What the ends may take in memory: 4,000 with a session in cookies.
     static let maximumBytes = 4 << 20
 
-    private let underWay = SingleFlight<TokenHash, Result<End, any Error>>()
-    private let ended: Mutex<BoundedCache<TokenHash, End>>
+    private struct State {
+        /// The requests that wait for the first one with their response.
+        var waiting: [TokenHash: [CheckedContinuation<Void, Never>]] = [:]
+        var ended: BoundedCache<TokenHash, End>
+
+        func kept(_ key: TokenHash, at now: Timestamp) -> End? {
+            let end = ended.value(for: key, at: now)
+            if let expiry = end?.expiresAt, expiry <= now { return nil }
+            return end
+        }
+    }
+
+    private let state: Mutex<State>
 
     /// - Parameter lifetime: How long an end is kept, in seconds, if there is room.
-    init(lifetime: Int64) { ended = Mutex(BoundedCache(capacity: Self.maximumBytes, lifetime: lifetime)) }
+    init(lifetime: Int64) {
+        state = Mutex(State(ended: BoundedCache(capacity: Self.maximumBytes, lifetime: lifetime)))
+    }
 
     /// The end of a response that was brought before, if the frontend can still use it.
     /// - Parameter key: Stands for the browser and its response.
-    func kept(_ key: TokenHash, at now: Timestamp) -> End? {
-        let end = ended.withLock { $0.value(for: key, at: now) }
-        if let expiry = end?.expiresAt, expiry <= now { return nil }
-        return end
-    }
+    func kept(_ key: TokenHash, at now: Timestamp) -> End? { state.withLock { $0.kept(key, at: now) } }
 
-    /// The end of a response: one that another request finishes now or has just finished, or a new one, which is
-    /// finished also if the browser goes away.
-    func end(
-        for key: TokenHash, at now: Timestamp, _ finish: @escaping @Sendable () async throws -> End
-    ) async throws -> End {
-        try await underWay.value(for: key, unless: { _ in self.kept(key, at: now).map { .success($0) } }) {
-            do {
-                let end = try await finish()
-                self.ended.withLock { $0.put(end, for: key, weighing: end.bytes, at: now) }
-                return .success(end)
-            } catch {
-                return .failure(error)
+    /// The end of a response: one that another request finishes now or has just finished, or a new one. It is finished
+    /// in the task of its request, which has a loop for the requests to the provider.
+    func end(for key: TokenHash, at now: Timestamp, _ finish: () async throws -> End) async throws -> End {
+        while true {
+            let (ended, isFirst) = state.withLock { state in
+                let ended = state.kept(key, at: now)
+                let isFirst = ended == nil && state.waiting[key] == nil
+                if isFirst { state.waiting[key] = [] }
+                return (ended, isFirst)
             }
-        }.get()
+            if let ended { return ended }
+            if isFirst { break }
+            await withCheckedContinuation { waiting in
+                let isOver = state.withLock { state in
+                    state.waiting[key]?.append(waiting)
+                    return state.waiting[key] == nil
+                }
+                if isOver { waiting.resume() }
+            }
+        }
+        var end: End?
+        defer {
+            let waiting = state.withLock { state in
+                if let end { state.ended.put(end, for: key, weighing: end.bytes, at: now) }
+                return state.waiting.removeValue(forKey: key) ?? []
+            }
+            for request in waiting { request.resume() }
+        }
+        let new = try await finish()
+        end = new
+        return new
     }
 }
 
