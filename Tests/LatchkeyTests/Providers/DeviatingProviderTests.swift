@@ -350,8 +350,10 @@ import Testing
             configure: { $0.providers[0].clients[0].authentication = .publicClient },
             register: { $0.authentication = .publicClient }
         ) { walk in
-            #expect(try await end(walk).parameters["status"] == "success")
-            #expect(try await post(walk, try walk.code(at: "acme")).status == 200)
+            let page = try await end(walk)
+            #expect(page.parameters["status"] == "success", "\(page.location)")
+            let posted = try await post(walk, try walk.code(at: "acme"))
+            #expect(posted.status == 200)
         }
     }
 
