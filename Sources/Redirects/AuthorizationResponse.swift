@@ -77,7 +77,9 @@ extension RedirectSignIn {
 
 extension AuthorizationResponse {
     /// The parameters that a provider may send. Others are ignored (RFC 6749 section 4.1.2).
-    static let names = plainNames + [signedName, "user"]
+    static let names = namesOnce + ["user"]
+    /// Those of which a response has each once. A repeated `user` ends no sign-in.
+    static let namesOnce = plainNames + [signedName]
     private static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
     /// The parameter that has all others, as a signed JWT.
     private static let signedName = "response"
@@ -92,7 +94,7 @@ extension AuthorizationResponse {
     ///   there are other parameters of a response beside the JWT.
     init(_ query: Query, provider: String) throws(APIError) {
         var reader = FieldReader(.form(query))
-        for name in Self.plainNames + [Self.signedName] where query.repeats(name) { reader.refuse(name, "is repeated") }
+        for name in Self.namesOnce where query.repeats(name) { reader.refuse(name, "is repeated") }
         try reader.check()
         self.init(provider: provider)
         if reader.has(Self.signedName) {

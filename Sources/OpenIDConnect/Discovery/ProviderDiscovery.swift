@@ -185,8 +185,9 @@ final class ProviderDiscovery: Sendable {
         do throws(OIDCError) {
             found = try document(in: response, from: url, ofCarrier: network != nil)
         } catch {
-            guard case .issuer(let issuer) = source, response.status < 500, requirements.areEnough,
-                let bare = JSONValue.object(of: [
+            // Not in place of metadata that was there before: it may demand what is not configured.
+            guard case .issuer(let issuer) = source, [404, 410].contains(response.status), requirements.areEnough,
+                cache.withLock({ $0.usable(source, at: access.clock.now()) }) == nil, let bare = JSONValue.object(of: [
                     ("issuer", .string(requirements.tenants?.template ?? issuer.text))
                 ]).object
             else { throw error }

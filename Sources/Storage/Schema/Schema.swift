@@ -269,14 +269,16 @@ package enum Schema {
         """
 
     // For each session and identity, PostgreSQL would look its user up by a statement of its own, and lock it: a quarter
-    // of its time for a sign-in. Whoever stores one holds the user's lock already (``WriteLock``), and so does who
-    // removes the user.
+    // of its time for a sign-in. Each call that stores one holds the user's lock already (``WriteLock``), and so does
+    // each that removes the user. The schema is the table's, also after it has got another name.
     private static let rowsOfUsers = """
         ALTER TABLE sessions DROP CONSTRAINT IF EXISTS sessions_user_id_fkey;
         ALTER TABLE identities DROP CONSTRAINT IF EXISTS identities_user_id_fkey;
-        CREATE FUNCTION remove_rows_of_user() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS
+        CREATE FUNCTION remove_rows_of_user() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN
-        DELETE FROM sessions WHERE user_id = OLD.id; DELETE FROM identities WHERE user_id = OLD.id; RETURN NULL;
+        EXECUTE format('DELETE FROM %I.sessions WHERE user_id = $1', TG_TABLE_SCHEMA) USING OLD.id;
+        EXECUTE format('DELETE FROM %I.identities WHERE user_id = $1', TG_TABLE_SCHEMA) USING OLD.id;
+        RETURN NULL;
         END$$;
         CREATE TRIGGER users_remove_rows AFTER DELETE ON users
         FOR EACH ROW EXECUTE FUNCTION remove_rows_of_user();

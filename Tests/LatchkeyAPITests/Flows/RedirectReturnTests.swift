@@ -150,6 +150,15 @@ struct RedirectReturnTests {
         #expect(done.headers[.location]?.contains("status=success") == true, "\(done.body)")
     }
 
+    @Test("by a form that has the user twice is sent again, with the cookie")
+    func userTwice() async throws {
+        let walk = try await Walk(TestApp())
+        let first = try await walk.app.send(
+            .post, "/auth/zenkey/callback", [.contentType: "application/x-www-form-urlencoded"],
+            body: "state=\(walk.state)&code=CODE-1&user=a&user=b", apiKey: nil)
+        #expect(first.status == 200 && first.body.contains("sent_again"), "\(first.body)")
+    }
+
     @Test(
         "begins from a link with parameters that are not known",
         arguments: ["utm_source=a&utm_source=b", "q=M%FCller", "q=\u{FC}|", "q=100%", "%zz=1", "q=%00"])

@@ -57,7 +57,10 @@ struct DeviatingProviderTests {
 
     @Test(
         "Where all that a sign-in needs is configured, there need be no metadata",
-        arguments: [(404, ""), (200, "<html></html>"), (403, #"{"error":"forbidden"}"#), (302, ""), (503, "")])
+        arguments: [
+            (404, ""), (410, "<html></html>"), (200, "<html></html>"), (403, #"{"error":"forbidden"}"#), (302, ""),
+            (429, ""), (503, ""),
+        ])
     func withoutMetadata(_ status: Int, _ body: String) async throws {
         let carrier = FakeCarrier { $0.discovery = .json(body, status: status) }
         let needed = ["authorization_endpoint", "token_endpoint", "jwks_uri"]
@@ -67,8 +70,23 @@ struct DeviatingProviderTests {
                 let found = try await provider(relyingParty)
                 #expect(found.issuer == TokenDraft.issuer && found.jwksURI?.text == "https://own.example/jwks_uri")
             }
-            #expect((error == nil) == (names == needed && status < 500))
+            #expect((error == nil) == (names == needed && [404, 410].contains(status)))
         }
+    }
+
+    @Test("Metadata that was there serves on where it is not found any more, with what it demands")
+    func lostMetadata() async throws {
+        let member = "authorization_response_iss_parameter_supported"
+        let carrier = FakeCarrier { $0.discovery = .json(FakeCarrier.metadata.with(member, "true").text) }
+        let relyingParty = try carrier.relyingParty(ofIssuer: TokenDraft.issuer) {
+            configure(["authorization_endpoint", "token_endpoint", "jwks_uri"], in: &$0)
+        }
+        let known = try await provider(relyingParty)
+        carrier.change { $0.discovery = .json("", status: 404) }
+        carrier.clock.advance(bySeconds: 86_400)
+        let served = try await provider(relyingParty)
+        #expect(served == known && served.namesIssuerInResponses)
+        #expect(carrier.http.requests.count == 2)
     }
 
     @Test("A configured token endpoint needs no response type in the metadata that uses one", arguments: [true, false])

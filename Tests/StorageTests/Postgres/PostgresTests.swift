@@ -151,6 +151,22 @@ struct PostgresTests {
         try await store.close()
     }
 
+    @Test("Sessions and identities go with their user, also after the schema has got another name")
+    func renamedSchema() async throws {
+        let store = try open()
+        _ = try await store.signIn(Records.signIn(session: try Records.session()))
+        try await store.close()
+        let name = try cluster.execute("SELECT current_schema()", on: url)
+        let counts = "SELECT (SELECT count(*) FROM %.sessions), (SELECT count(*) FROM %.identities)"
+            .replacing("%", with: "renamed_\(name)")
+        let former = ["sessions", "identities"].map { "CREATE TABLE \(name).\($0) (user_id bigint);" }
+        _ = try cluster.execute(
+            "ALTER SCHEMA \(name) RENAME TO renamed_\(name); CREATE SCHEMA \(name); \(former.joined())", on: url)
+        #expect(try cluster.execute(counts, on: url) == "1|1")
+        _ = try cluster.execute("DELETE FROM renamed_\(name).users", on: url)
+        #expect(try cluster.execute(counts, on: url) == "0|0")
+    }
+
     @Test("Every foreign key is enforced in every table")
     func sameTables() async throws {
         let store = try open()
