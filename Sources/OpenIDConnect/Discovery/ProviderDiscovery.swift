@@ -187,7 +187,8 @@ final class ProviderDiscovery: Sendable {
         } catch {
             // Not in place of metadata that was there before: it may demand what is not configured.
             guard case .issuer(let issuer) = source, [404, 410].contains(response.status), requirements.areEnough,
-                cache.withLock({ $0.usable(source, at: access.clock.now()) }) == nil, let bare = JSONValue.object(of: [
+                cache.withLock({ $0.usable(source, at: access.clock.now()) }) == nil,
+                let bare = JSONValue.object(of: [
                     ("issuer", .string(requirements.tenants?.template ?? issuer.text))
                 ]).object
             else { throw error }
