@@ -62,6 +62,7 @@ def expect(holds, text):
 # for an identity which another one had just stored has removed it.
 WRONG_ROWS = """
     SELECT (SELECT count(*) FROM sessions WHERE user_id NOT IN (SELECT id FROM users))
+        + (SELECT count(*) FROM identities WHERE user_id NOT IN (SELECT id FROM users))
         + (SELECT count(*) FROM (SELECT 1 FROM identities GROUP BY issuer, subject HAVING count(*) > 1) AS doubled)
         + (SELECT count(*) FROM users WHERE id NOT IN (SELECT user_id FROM identities))
 """
