@@ -51,7 +51,7 @@ struct DatabaseBackupTests {
         #expect(try names == ["copy.db", "latchkey.db"])
         #expect(try directory.size("copy.db") == Int(backup.size))
         // A user, an identity and a session, and the migrations.
-        #expect(backup.rows == 6)
+        #expect(backup.rows == 7)
         #expect(backup.steps == Schema.version)
         let rights = try FileManager.default.attributesOfItem(atPath: directory.file("copy.db"))[.posixPermissions]
         #expect(rights as? Int == 0o600)

@@ -44,6 +44,7 @@ public final class PgBouncer: Sendable {
             server_round_robin = 1
             server_tls_sslmode = disable
             server_login_retry = 1
+            server_reset_query = DEALLOCATE ALL
             logfile = \(folder)/log
             """
         try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/pgbouncer.ini"))
