@@ -15,10 +15,10 @@ enum DPoPTarget {
         case UInt8(ascii: "n"): readNonce(field)
         case UInt8(ascii: "w"): readChallenge(field)
         case UInt8(ascii: "b"):
-            let response = OutboundResponse(status: 400, body: Array(bytes.dropFirst()))
-            guard DPoPChallenge.isIn(response, hasAccessToken: false) else { return }
-            demand((try? TokenResponse(response, limits: OutboundLimits())) == nil, "a demand gives no tokens")
-            demand(!DPoPChallenge.isIn(response, hasAccessToken: true), "a resource demands by a field")
+            let (response, limits) = (OutboundResponse(status: 400, body: Array(bytes.dropFirst())), OutboundLimits())
+            guard DPoPChallenge.isIn(response, limits, hasAccessToken: false) else { return }
+            demand((try? TokenResponse(response, limits: limits)) == nil, "a demand gives no tokens")
+            demand(!DPoPChallenge.isIn(response, limits, hasAccessToken: true), "a resource demands by a field")
         default: break
         }
     }

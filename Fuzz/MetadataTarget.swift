@@ -14,7 +14,7 @@ enum MetadataTarget {
         JSONPromise.value(bytes)
         let response = OutboundResponse(status: 200, contentType: "application/json", body: bytes)
         guard let network = MCCMNC("310010"),
-            let document = ProviderResponse.object(response, maximumBytes: OutboundLimits().discoveryBytes)
+            let document = ProviderResponse.object(response, upTo: \.discoveryBytes, of: OutboundLimits())
         else { return }
         _ = OIDCError(ofDiscovery: document).isLasting
         if let issuer = EndpointURL("https://carrier.example", policy: .httpsOnly) {

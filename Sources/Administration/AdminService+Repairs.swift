@@ -64,7 +64,7 @@ extension AdminService {
     /// Erases a user: identities, sessions, tokens and profile. Then what the user has elsewhere ends.
     /// - Parameter ending: Is called before, for what ends then.
     package func erase(
-        _ user: Int64, reason: String?, applies: Bool, ending: () async -> @Sendable () async -> [String] = { { [] } }
+        _ user: Int64, reason: String?, applies: Bool, ending: () async -> Ending = { { [] } }
     ) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)

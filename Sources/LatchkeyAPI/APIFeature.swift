@@ -54,6 +54,17 @@ package protocol APIFeature: APIRoutes {
     var connectedOrigins: [String] { get }
 }
 
+extension Array<any APIFeature> {
+    /// An account is about to be erased.
+    package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> [AccountEnding] {
+        var endings: [AccountEnding] = []
+        for feature in self {
+            if let ending = try await feature.erasing(user, with: useCases) { endings.append(ending) }
+        }
+        return endings
+    }
+}
+
 /// Ends what an account had elsewhere, once it is erased.
 /// - Returns: What was done, each in a line for administrators.
 package typealias AccountEnding = @Sendable () async -> [String]

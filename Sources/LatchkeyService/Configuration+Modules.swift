@@ -110,6 +110,8 @@ extension Configuration {
             party.idTokenRules.clientAudiences[client.id] = Set(client.trustedAudiences)
         }
         party.idTokenRules.tenants = provider.tenants
+        // An app may send a nonce all the same.
+        party.idTokenRules.nonceMayBeMissing = provider.rules.nonce == .off
         party.metadataURL = provider.metadataURL
         party.endpoints = provider.rules.endpoints
         party.userMembers = provider.userMembers

@@ -94,7 +94,8 @@ package protocol Feature: BasicFeature, APIFeature {
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)?
 
-    /// Whether accounts have something elsewhere that it ends. A command that erases one makes only such features.
+    /// Whether the erasure of an account ends something of it at a provider. A command that erases one makes only such
+    /// features.
     static var endsAccounts: Bool { get }
 
     /// The rules of providers by which sign-ins keep what it reads. One that no feature names is off.

@@ -179,7 +179,7 @@ enum OperatorAPIResponse {
     private static func object(
         _ response: OutboundResponse, limits: OutboundLimits
     ) throws(OIDCError) -> JSONObject {
-        let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
+        let object = ProviderResponse.object(response, upTo: \.userInfoBytes, of: limits)
         if response.status == 200, let object { return object }
         guard (400..<500).contains(response.status), let code = object?["code"]?.string, isErrorCode(code) else {
             throw OIDCError(

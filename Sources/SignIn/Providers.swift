@@ -373,7 +373,8 @@ extension AuthenticationDemand {
         if acrValues.isEmpty, prompt.isEmpty, maximumAge == nil { return nil }
     }
 
-    /// Demands also what the configuration demands, of which an app may only narrow the levels and shorten the age.
+    /// Demands also what the configuration demands, of which an app may only narrow the levels and shorten the age. If
+    /// none of the app's levels is the configuration's, they are replaced: this server writes the request.
     package mutating func complete(with fixed: AuthenticationDemand) {
         let narrowed = acrValues.filter(fixed.acrValues.contains)
         if !fixed.acrValues.isEmpty { acrValues = narrowed.isEmpty ? fixed.acrValues : narrowed }

@@ -27,10 +27,12 @@ import Testing
         let names = [
             "types": "id_token_types", "clockSkewSeconds": "clock_skew", "maximumAgeSeconds": "max_age_of_issue",
             "trustedAudiences": "trusted_audiences", "tenants": "tenants",
+            "nonceMayBeMissing": "nonce_may_be_missing",
         ]
         var rules = IDTokenRules()
         rules.trustedAudiences = try [#require(ClientID("another"))]
         rules.tenants = TenantIssuers("https://example.com/{tenantid}")
+        rules.nonceMayBeMissing = true
         let members = Mirror(reflecting: rules).children.compactMap(\.label)
         // A client's own audiences are among the trusted ones.
         #expect(Set(members) == Set(names.keys).union(["maximumBytes", "clientAudiences"]))

@@ -109,6 +109,7 @@ struct Capsule {
             ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
             ("trusted_audiences", trusted.isEmpty ? nil : .texts(trusted.map(\.text).sorted())),
             ("tenants", rules.tenants.map { .texts($0.allowed?.sorted() ?? ["any"]) }),
+            ("nonce_may_be_missing", rules.nonceMayBeMissing ? .bool(true) : nil),
             ("signing_algorithms", client.map { .texts($0.signingAlgorithms.map(\.rawValue).sorted()) }),
             ("pkce", client.map { .string($0.pkce.rawValue) }), ("nonce", client.map { .string($0.nonce.rawValue) }),
             ("scopes", client.map { .texts($0.scopes) }),

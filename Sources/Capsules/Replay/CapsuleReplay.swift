@@ -121,6 +121,7 @@ package struct CapsuleReplay: Sendable {
             (rules.trustedAudiences, rules.clientAudiences) = (Set(names.compactMap { ClientID($0) }), [:])
         }
         if let names = Self.words(shown?["tenants"]) { rules.tenants?.allowed = names == ["any"] ? nil : Set(names) }
+        rules.nonceMayBeMissing = shown?["nonce_may_be_missing"]?.bool ?? false
         settings.relyingParty.idTokenRules = rules
         if let id = ClientID(clientID), let names = Self.words(shown?["signing_algorithms"]) {
             settings.clients[id]?.idTokenSigningAlgorithm = nil

@@ -90,6 +90,13 @@ extension Doctor {
             do throws(OIDCError) {
                 let provider = try await relyingParty.provider(
                     for: nil, clientID: first.id, correlationID: .random(from: .system))
+                if known.kind == .oidc, let status = recorder.exchanges.last?.response?.status, status != 200 {
+                    findings.append(
+                        .warning(
+                            .metadata, known.id,
+                            "it has no metadata (HTTP status \(status)), and the configured endpoints are used",
+                            fix: "if it should have metadata, correct issuer or metadata_url"))
+                }
                 var examination = ServerExamination(
                     doctor: self, known: known, provider: provider, relyingParty: relyingParty, recorder: recorder,
                     subject: known.id)

@@ -291,7 +291,7 @@ package enum BodyFields {
     private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
 
     /// Bytes of a body from a caller without an API key. A provider's token fits; decoding costs anyone's time.
-    private static let keylessBytes = 24 << 10
+    fileprivate static let keylessBytes = 24 << 10
 
     /// Reads the body by its `Content-Type`.
     /// - Parameter admission: Of the caller; nil on a route that needs no API key.
@@ -392,7 +392,7 @@ package enum BodyFields {
 extension APIError {
     static let bodyTooLarge = APIError(
         .contentTooLarge, "payload_too_large", .invalidRequest,
-        "The body is too large. Without an API key it may have 24,576 bytes.")
+        "The body is too large. Without an API key it may have \(BodyFields.keylessBytes >> 10) KiB.")
 
     static let unsupportedMediaType = APIError(
         .unsupportedMediaType, "unsupported_media_type", .invalidRequest,

@@ -19,10 +19,7 @@ extension LatchkeyAPI {
     }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        var endings: [AccountEnding] = []
-        for feature in features {
-            if let ending = try await feature.erasing(caller.holder.user.id, with: useCases) { endings.append(ending) }
-        }
+        let endings = try await features.erasing(caller.holder.user.id, with: useCases)
         try await useCases.sessions.eraseUser(caller.holder, requestID: request.id)
         for ending in endings { _ = await ending() }
         return withoutSession(.emptyObject, request)

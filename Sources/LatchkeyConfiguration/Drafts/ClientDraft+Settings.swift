@@ -107,7 +107,7 @@ extension ClientDraft {
         ).of(.oidc, .oauth2),
         Setting(
             "trusted_audiences", .list(of: .clientID, "a list of audiences"), \.rules.trustedAudiences,
-            "The audiences that the client's ID tokens may have beside it, besides the provider's."
+            "Further audiences that the client's ID tokens may have, besides the provider's trusted_audiences."
         ).of(.oidc),
         Setting(
             "nonce", .choice, \.rules.nonce,

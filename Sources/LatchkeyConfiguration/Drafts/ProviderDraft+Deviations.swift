@@ -118,6 +118,26 @@ extension ServerRules {
     }
 }
 
+extension InvalidValueError {
+    /// Nil unless a tenant is one of Microsoft's names for several.
+    init?(tenant text: String) {
+        guard ["common", "organizations", "consumers"].contains(text) else { return nil }
+        self.init(
+            "\(text) is a name for several tenants, which no ID token has",
+            "give the id of a tenant, or use the preset microsoft-tenants, whose tenants may be any; that of personal "
+                + "Microsoft accounts is 9188040d-6c67-4c5b-b112-36a304b66dad")
+    }
+}
+
+extension String {
+    /// Whether it has the form of `11111111-2222-3333-4444-555555555555`.
+    var isGUID: Bool {
+        let parts = split(separator: "-", omittingEmptySubsequences: false)
+        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
+            && parts.joined().utf8.allSatisfy { $0.hexadecimalValue != nil }
+    }
+}
+
 /// An issuer, which may have a placeholder for the tenant.
 struct TemplatedIssuer: Sendable {
     /// With `common` in the place of the placeholder.
@@ -144,13 +164,8 @@ extension ValueType {
     static var tenant: ValueType<String> {
         .scalar("any, or the id of a tenant", show: { $0 }) { (text, _) throws(InvalidValueError) in
             try require(TenantIssuers.isTenant(text), else: "is not the id of a tenant", "give one such as a GUID")
-            try require(
-                !["common", "organizations", "consumers"].contains(text),
-                else: "\(text) is a name for several tenants, which no ID token has",
-                "give the tenants' ids, or any; that of personal Microsoft accounts is "
-                    + "9188040d-6c67-4c5b-b112-36a304b66dad")
-            let isGUID = text.utf8.count == 36 && text.utf8.allSatisfy { $0.hexadecimalValue != nil || $0 == 0x2D }
-            return isGUID ? text.lowercased() : text
+            if let error = InvalidValueError(tenant: text) { throw error }
+            return text.isGUID ? text.lowercased() : text
         }
     }
 

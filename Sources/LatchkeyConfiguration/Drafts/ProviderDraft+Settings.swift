@@ -164,7 +164,7 @@ extension ProviderDraft {
         Setting(
             "trusted_audiences", .list(of: .clientID, "a list of audiences"), \.rules.trustedAudiences,
             "The audiences that ID tokens may have beside the client (OpenID Connect Core section 3.1.3.7). Such a "
-                + "token must have the client as azp."
+                + "token must have the client as azp. A client may have more."
         ).of(.oidc),
         Setting(
             "authorization_parameters", .authorizationParameters, \.rules.parameters.fixed,
@@ -188,8 +188,9 @@ extension ProviderDraft {
         ).withoutDefault().of(.oidc, .oauth2),
         Setting(
             "nonce", .choice, \.nonce,
-            "required: requests have a nonce, which ID tokens repeat; issued: so, and clients that say nothing else have "
-                + "nonce: issued; off: none has one, for a provider that does not repeat it. The default is required."
+            "required: requests have a nonce, which ID tokens repeat; issued: as required, and it is the default of "
+                + "the clients' nonce; off: none has one, for a provider that does not repeat it. The default is "
+                + "required."
         ).withoutDefault().of(.oidc),
         Setting(
             "accept_state_alone", .flag(), \.rules.acceptsStateAlone,

@@ -124,8 +124,13 @@ package struct ProviderPreset: Sendable {
             }
             let origin = entry?.node.origin ?? section.origin
             if parameter.isID, !value.isGUID {
+                if let error = InvalidValueError(tenant: value) {
+                    context.refuse(origin, error.reason, error.remedy ?? "")
+                    continue
+                }
                 context.warn(
-                    origin, "the \(parameter.name) is a name, and the provider's issuer has an id",
+                    origin,
+                    "the \(parameter.name) is a name, but the provider's issuer has an id, so that no one can sign in",
                     "give its id, such as \(parameter.example)")
             }
             values.append((parameter.name, ConfigurationNode(value: .text(value), origin: origin)))
@@ -135,8 +140,10 @@ package struct ProviderPreset: Sendable {
             context.ofPresets["\(context.key).\(setting.name)"] = (name, section.origin)
         }
         let names = parameters.map(\.name)
+        // The draft reports a value that is no flag.
+        var unreported = context
         let isStoring = entries.contains { entry in
-            entry.name == "store_tokens" && ["true", "on", "yes"].contains(entry.node.text?.lowercased())
+            entry.name == "store_tokens" && ValueType<Bool>.flag().read(entry.node, &unreported) == true
         }
         return settings.overlaid(by: isStoring ? refresh : [], addingToLists: true)
             .map { $0.with(values, at: section.origin) }
@@ -157,15 +164,6 @@ extension ProviderPreset.Key {
         let isUsable = (1...255).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisibleASCII)
         guard isUsable, !text.utf8.contains(UInt8(ascii: "{")) else { return nil }
         return isID && String(text).isGUID ? text.lowercased() : String(text)
-    }
-}
-
-extension String {
-    /// Whether it has the form of `11111111-2222-3333-4444-555555555555`.
-    fileprivate var isGUID: Bool {
-        let parts = split(separator: "-", omittingEmptySubsequences: false)
-        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
-            && parts.joined().utf8.allSatisfy { $0.hexadecimalValue != nil }
     }
 }
 

@@ -12,6 +12,9 @@ package import StorageModel
 /// Looks up and repairs accounts for an administrator, in the database of a configuration. Servers may use the database
 /// at the same time.
 package struct AdminService: Sendable {
+    /// Ends what an account has elsewhere.
+    package typealias Ending = AccountEnding
+
     package let store: SQLStore
     package let clock: WallClock
 
@@ -48,18 +51,14 @@ package struct AdminService: Sendable {
         _ user: Int64, _ configuration: Configuration, _ features: FeatureList
     ) async -> AccountEnding {
         do {
+            // Its connections end with the command.
             let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-            do {
-                let endings = try await endings(of: UserID(user), configuration, features, client)
-                return {
-                    var lines: [String] = []
-                    for ending in endings { lines += await ending() }
-                    await client.shutdown()
-                    return lines
-                }
-            } catch {
+            let endings = try await endings(of: UserID(user), configuration, features, client)
+            return {
+                var lines: [String] = []
+                for ending in endings { lines += await ending() }
                 await client.shutdown()
-                throw error
+                return lines
             }
         } catch {
             return { ["nothing was revoked at providers: \(error)"] }
@@ -78,11 +77,7 @@ package struct AdminService: Sendable {
             http: client, store: store, clock: clock, metrics: CarrierMetrics(), features: made, logger: logger)
         let useCases = UseCases(
             providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock)
-        var endings: [AccountEnding] = []
-        for feature in made {
-            if let ending = try await feature.erasing(user, with: useCases) { endings.append(ending) }
-        }
-        return endings
+        return try await (made as [any APIFeature]).erasing(user, with: useCases)
     }
 
     package func close() async { try? await store.close() }

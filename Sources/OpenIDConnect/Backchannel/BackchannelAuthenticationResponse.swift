@@ -24,7 +24,7 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
     init(
         _ response: OutboundResponse, limits: OutboundLimits, mayLackLifetime: Bool = false
     ) throws(OIDCError) {
-        guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
+        guard let object = ProviderResponse.object(response, upTo: \.tokenBytes, of: limits) else {
             throw Self.unusable("is not a JSON object")
         }
         guard response.status == 200 else { throw Self.refusal(object, status: response.status) }

@@ -6,15 +6,12 @@ package enum DPoPChallenge {
 
     /// Whether a server demands one.
     /// - Parameter hasAccessToken: Whether the request had an access token, so that a resource server has responded.
-    static func isIn(_ response: OutboundResponse, hasAccessToken: Bool) -> Bool {
+    static func isIn(_ response: OutboundResponse, _ limits: OutboundLimits, hasAccessToken: Bool) -> Bool {
         if hasAccessToken { return response.status == 401 && demandsNonce(response.wwwAuthenticate ?? "") }
         // RFC 9449 section 8 has 400. Some servers send 401.
         guard response.status == 400 || response.status == 401 else { return false }
-        return ProviderResponse.object(response, maximumBytes: maximumBytes)?["error"]?.string == error
+        return ProviderResponse.object(response, upTo: \.tokenBytes, of: limits)?["error"]?.string == error
     }
-
-    /// The longest body that is read as an error, in bytes.
-    private static let maximumBytes = 64 * 1024
 
     /// Whether a `WWW-Authenticate` field has the challenge `DPoP error="use_dpop_nonce"` (RFC 9449 section 9).
     ///

@@ -70,7 +70,7 @@ final class IssuerConfigurations: Sendable {
         _ response: OutboundResponse, of issuer: EndpointURL, for question: MetadataQuestion
     ) throws(OIDCError) -> IssuerMetadata {
         guard response.status == 200,
-            let document = ProviderResponse.object(response, maximumBytes: access.configuration.limits.discoveryBytes)
+            let document = ProviderResponse.object(response, upTo: \.discoveryBytes, of: access.configuration.limits)
         else {
             throw OIDCError(
                 .unusableResponse,

@@ -131,7 +131,7 @@ final class ProviderDiscovery: Sendable {
                 destination: .init(carrier: question.source.name, step: .discovery), correlationID: correlationID)
             let (metadata, freshness) = try await access.http.send(
                 request, "The request for the OpenID configuration", codeMayBeSpent: false
-            ) { (response) throws(OIDCError) in try read(response, question.source, from: request.url) }
+            ) { (response) throws(OIDCError) in try read(response, question.source) }
             try await mappingErrors(awaiting: await keep(metadata, freshness, for: question)) { (error: OIDCError) in
                 error.at(.init(to: request.url, status: 200))
             }
@@ -177,16 +177,17 @@ final class ProviderDiscovery: Sendable {
     }
 
     private func read(
-        _ response: OutboundResponse, _ source: MetadataSource, from url: EndpointURL
+        _ response: OutboundResponse, _ source: MetadataSource
     ) throws(OIDCError) -> (ProviderMetadata, Freshness) {
         let requirements = access.configuration.metadataRequirements
         let network: MCCMNC? = if case .network(let network, _) = source { network } else { nil }
         let found: JSONObject
         do throws(OIDCError) {
-            found = try document(in: response, from: url, ofCarrier: network != nil)
+            found = try document(in: response)
         } catch {
             // Not in place of metadata that was there before: it may demand what is not configured.
-            guard case .issuer(let issuer) = source, [404, 410].contains(response.status), requirements.areEnough,
+            guard case .issuer(let issuer) = source, [404, 410].contains(response.status),
+                requirements.sufficeWithoutMetadata,
                 cache.withLock({ $0.usable(source, at: access.clock.now()) }) == nil,
                 let bare = JSONValue.object(of: [
                     ("issuer", .string(requirements.tenants?.template ?? issuer.text))
@@ -200,16 +201,13 @@ final class ProviderDiscovery: Sendable {
         )
     }
 
-    private func document(
-        in response: OutboundResponse, from url: EndpointURL, ofCarrier isCarriers: Bool
-    ) throws(OIDCError) -> JSONObject {
+    private func document(in response: OutboundResponse) throws(OIDCError) -> JSONObject {
         guard
-            let document = ProviderResponse.object(
-                response, maximumBytes: access.configuration.limits.discoveryBytes, ofCarrier: isCarriers)
+            let document = ProviderResponse.object(response, upTo: \.discoveryBytes, of: access.configuration.limits)
         else {
             throw OIDCError(
                 .unusableResponse,
-                reason: response.redirection(from: url)
+                reason: response.redirection
                     ?? "The discovery response, of status \(response.status), is not a JSON object.")
         }
         // Errors come with status 200 too.
@@ -217,7 +215,7 @@ final class ProviderDiscovery: Sendable {
         guard response.status == 200 else {
             throw OIDCError(
                 .unusableResponse,
-                reason: response.redirection(from: url)
+                reason: response.redirection
                     ?? "Discovery responded with status \(response.status), and neither metadata nor an error.")
         }
         return document
@@ -225,21 +223,10 @@ final class ProviderDiscovery: Sendable {
 }
 
 extension OutboundResponse {
-    /// Where a redirect of metadata leads, and what to do about it; nil for another response, and for an address that
-    /// cannot be shown.
-    fileprivate func redirection(from url: EndpointURL) -> String? {
-        guard (300...399).contains(status), let location, !location.isEmpty else { return nil }
-        let target =
-            if location.hasPrefix("//") {
-                "\(url.scheme.rawValue):\(location)"
-            } else if location.hasPrefix("/") {
-                "\(url.scheme.rawValue)://\(url.authority)\(location)"
-            } else if location.contains(":") {
-                location
-            } else {
-                // Beside the address of the request (RFC 3986 section 5.2.3).
-                String(url.text[...(url.text.lastIndex(of: "/") ?? url.text.startIndex)]) + location
-            }
+    /// Where a redirect of metadata leads, and what to do about it; nil for another response, and for a relative
+    /// address or one that cannot be shown.
+    fileprivate var redirection: String? {
+        guard (300...399).contains(status), let target = location else { return nil }
         guard target.isVisibleASCII(upTo: 512), target.hasPrefix("https://") || target.hasPrefix("http://"),
             !target.utf8.contains(where: "?#@\"<>".utf8.contains)
         else { return nil }

@@ -72,11 +72,8 @@ public final class ProviderMetadata: Sendable {
         tokenEndpoint = try reader.endpoint("token_endpoint")
         // An OpenID provider's ID tokens have the attributes, too: a bad one does not keep users from signing in.
         userInfoEndpoint =
-            if network == nil {
-                try? reader.optionalEndpoint("userinfo_endpoint")
-            } else {
-                try reader.optionalEndpoint("userinfo_endpoint")
-            }
+            try network == nil
+            ? (try? reader.optionalEndpoint("userinfo_endpoint")) : reader.optionalEndpoint("userinfo_endpoint")
         jwksURI = try reader.endpoint("jwks_uri")
         serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint(
             "server_initiated_authorization_endpoint")
@@ -120,7 +117,7 @@ public final class ProviderMetadata: Sendable {
         let tenants: TenantIssuers?
 
         /// Whether all that a sign-in needs is configured, so that the provider need not publish metadata.
-        var areEnough: Bool {
+        var sufficeWithoutMetadata: Bool {
             ["authorization_endpoint", "token_endpoint", "jwks_uri"].allSatisfy { endpoints[$0] != nil }
         }
     }

@@ -90,7 +90,7 @@ struct ClaimValidationContext: IssuedClaims {
     /// Of several audiences, the authorized party tells whose token it is.
     var hasAuthorizedParty: Bool {
         guard let party = claims["azp"] else {
-            return rules.trustedAudiences.isEmpty && rules.clientAudiences.isEmpty || claims.onlyAudience != nil
+            return rules.trusted(by: expectation.clientID).isEmpty || claims.onlyAudience != nil
         }
         return isClient(party.string)
     }
@@ -120,7 +120,7 @@ struct ClaimValidationContext: IssuedClaims {
 
     var hasNonce: Bool {
         guard let expected = expectation.nonce else { return true }
-        if expectation.nonceMayBeMissing, claims["nonce"] == nil { return true }
+        if expectation.nonceMayBeMissing || rules.nonceMayBeMissing, claims["nonce"] == nil { return true }
         guard let nonce = claims["nonce"]?.string, !nonce.isEmpty else { return false }
         return nonce.hasSameBytesInConstantTime(as: expected)
     }

@@ -47,7 +47,7 @@ package struct IDTokenValidator: Sendable {
     }
 }
 
-/// What is demanded of every ID token. A capsule keeps each member for its replay (`Capsule.settings`).
+/// What is demanded of every ID token.
 public struct IDTokenRules: Sendable, Hashable {
     /// The accepted values of the header parameter `typ`.
     public var types = IDTokenType.standard
@@ -63,6 +63,9 @@ public struct IDTokenRules: Sendable, Hashable {
     public var clientAudiences: [ClientID: Set<ClientID>] = [:]
     /// The issuers of the provider's tenants; nil for a provider with one issuer.
     public var tenants: TenantIssuers?
+    /// Whether a token without a nonce is accepted although one was sent: that of a provider that repeats none is bound
+    /// by the code verifier. Another nonce is refused all the same.
+    public var nonceMayBeMissing = false
 
     /// The defaults.
     public init() {}
@@ -83,8 +86,7 @@ public struct IDTokenExpectation: Sendable {
     /// The nonce sent with the authorization request. Nil if none was sent; a nonce in the token is ignored then.
     public var nonce: String?
     /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
-    /// bound to its request by the notification token, and not every carrier repeats the nonce there; that of a
-    /// provider that repeats none is bound by the code verifier.
+    /// bound to its request by the notification token, and not every carrier repeats the nonce there.
     public var nonceMayBeMissing = false
     /// The provider's id of the request, which a token that came with a notification may repeat (CIBA Core section
     /// 10.3.1).

@@ -30,8 +30,11 @@ package struct JSONWebKeySet: Sendable {
 
     /// Reads a key set. Entries that cannot be used are ignored (RFC 7517 section 5), so the set may have no key. Nil
     /// if it is not a key set, or has too many entries, or none.
-    package init?(parsing body: [UInt8]) {
-        guard let entries = Self.entries(of: body) else { return nil }
+    package init?(parsing body: [UInt8]) { self.init(try? JSONValue(parsing: body)) }
+
+    /// As ``init(parsing:)``.
+    init?(_ value: JSONValue?) {
+        guard let entries = Self.entries(of: value) else { return nil }
         keys = entries.compactMap { entry in entry.object.flatMap { try? PublicKey($0) } }
     }
 
@@ -50,10 +53,12 @@ package struct JSONWebKeySet: Sendable {
     }
 
     /// The entries of a key set, 1 to ``maximumKeys``.
-    package static func entries(of body: [UInt8]) -> [JSONValue]? {
-        guard let entries = ProviderResponse.forgivingJSON(body)?.object?["keys"]?.array,
-            (1...maximumKeys).contains(entries.count)
-        else { return nil }
+    package static func entries(of body: [UInt8]) -> [JSONValue]? { entries(of: ProviderResponse.lenientJSON(body)) }
+
+    private static func entries(of value: JSONValue?) -> [JSONValue]? {
+        guard let entries = value?.object?["keys"]?.array, (1...maximumKeys).contains(entries.count) else {
+            return nil
+        }
         return entries
     }
 

@@ -153,8 +153,9 @@ package final class KeyCache: Sendable {
     }
 
     private func keep(_ response: OutboundResponse) throws(OIDCError) {
-        guard response.status == 200, response.body.count <= access.configuration.limits.keysBytes,
-            let keys = JSONWebKeySet(parsing: response.body)
+        let limits = access.configuration.limits
+        guard response.status == 200, response.body.count <= limits.keysBytes,
+            let keys = JSONWebKeySet(ProviderResponse.json(response.body, of: limits))
         else {
             throw OIDCError(
                 .keysUnavailable, codeMayBeSpent: true,

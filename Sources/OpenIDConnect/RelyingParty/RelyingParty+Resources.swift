@@ -77,7 +77,7 @@ extension RelyingParty {
             throw OIDCError(
                 .unusableResponse, reason: "The resource responded with status \(response.status) instead of 200.")
         }
-        guard ProviderResponse.isDocument(response, maximumBytes: configuration.limits.resourceBytes) else {
+        guard ProviderResponse.isDocument(response, of: configuration.limits) else {
             throw OIDCError(.unusableResponse, reason: "The resource is not a JSON object or array.")
         }
         return .json(response.body)

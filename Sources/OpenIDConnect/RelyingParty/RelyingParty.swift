@@ -48,6 +48,7 @@ public final class RelyingParty: Sendable {
         configuration: Configuration, http: any HTTPClient, bindings: any IssuerBindings, clock: WallClock,
         uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .init()
     ) {
+        let configuration = altered(configuration) { $0.limits.isLenient = !$0.usesNetworkDiscovery }
         self.configuration = configuration
         bulkhead = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.clock = clock
@@ -311,7 +312,7 @@ public final class RelyingParty: Sendable {
             let value: Value? = try await bulkhead.send(request, what, codeMayBeSpent: codeMayBeSpent) {
                 (response) throws(OIDCError) in
                 let nonce = response.dpopNonce.flatMap(DPoPNonce.init)
-                guard DPoPChallenge.isIn(response, hasAccessToken: accessToken != nil) else {
+                guard DPoPChallenge.isIn(response, configuration.limits, hasAccessToken: accessToken != nil) else {
                     if let nonce, (200..<300).contains(response.status) { dpopNonces.keep(nonce, of: server) }
                     return try read(response)
                 }

@@ -119,6 +119,8 @@ public struct OutboundLimits: Sendable, Hashable {
     public var userInfoBytes = 64 * 1024
     /// Of a resource that is passed on.
     public var resourceBytes = 64 * 1024
+    /// Whether JSON with the faults of ``ProviderResponse`` is read: of all providers but carriers.
+    var isLenient = false
 
     /// The defaults.
     public init() {}

@@ -13,7 +13,7 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code
     ///   (RFC 9126 section 2.3); ``OIDCError/Code/unusableResponse``.
     init(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) {
-        guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
+        guard let object = ProviderResponse.object(response, upTo: \.tokenBytes, of: limits) else {
             throw Self.unusable(", of status \(response.status), is not a JSON object")
         }
         guard response.status == 201 else { throw Self.refusal(object, status: response.status) }

@@ -80,7 +80,7 @@ extension RelyingParty {
                     response, limits: configuration.limits, idToken: presence,
                     dialect: provider.hasIDTokens ? nil : configuration.dialect, proofKey: key,
                     mustBeBound: dpop(at: provider) == .required,
-                    mayLackType: !usesNetworkDiscovery && clientTLS == nil, ofCarrier: usesNetworkDiscovery))
+                    mayLackType: !usesNetworkDiscovery && clientTLS == nil))
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
         tokens.idToken = try mappingErrors(client.signedToken(in: idToken, rules: configuration.idTokenRules)) {
@@ -160,22 +160,19 @@ public struct TokenResponse: Sendable, Hashable {
     ///   - mustBeBound: Whether a Bearer token is refused.
     ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many providers leave it
     ///     out. It never is one if the request had a proof, so that no bound token is taken for a Bearer token.
-    ///   - isCarriers: Whether a carrier sent it, whose `expires_in` must be a number of seconds. Another provider's
-    ///     is unknown if it is none.
     init(
         _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
         dialect: OAuthDialect? = nil, proofKey: DPoPKey? = nil, mustBeBound: Bool = false,
-        mayLackType: Bool = false, ofCarrier isCarriers: Bool = true
+        mayLackType: Bool = false
     ) throws(OIDCError) {
         guard
-            let object = ProviderResponse.object(
-                response, maximumBytes: limits.tokenBytes, ofCarrier: isCarriers)
+            let object = ProviderResponse.object(response, upTo: \.tokenBytes, of: limits)
                 ?? (dialect == nil ? nil : ProviderResponse.form(response, maximumBytes: limits.tokenBytes))
         else {
             throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
         }
         // Some frameworks answer every POST with 201.
-        guard response.status == 200 || !isCarriers && response.status == 201 else {
+        guard response.status == 200 || limits.isLenient && response.status == 201 else {
             throw Self.refusal(object, status: response.status)
         }
         if let error = dialect?.error(in: object) {
@@ -205,10 +202,11 @@ public struct TokenResponse: Sendable, Hashable {
                     ? nil : try Self.idToken(object)
             case .ignored: nil
             }
+        // Without it, the lifetime is unknown.
         expiresIn = try ProviderResponse.seconds(
             object["expires_in"],
-            otherwise: isCarriers
-                ? .unusable("The token endpoint's response has an expires_in that is not a number of seconds.") : nil)
+            otherwise: limits.isLenient
+                ? nil : .unusable("The token endpoint's response has an expires_in that is not a number of seconds."))
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
         userMember = dialect?.userMember.flatMap { object[$0]?.visibleText }

@@ -2,9 +2,9 @@ package import Primitives
 
 /// Reads providers' responses.
 ///
-/// JSON is read under any Content-Type or none, because providers label it variously. A carrier's success that is
-/// labelled a page or a form is refused, and so is one that begins with a byte order mark. Another provider's is read,
-/// and so is a carrier's error: some label all of their JSON `text/html`.
+/// JSON is read under any Content-Type or none, because providers label it variously. Some label all of their JSON
+/// `text/html`: a carrier's success that is labelled a page or a form is refused, but neither its error nor another
+/// provider's success is. A byte order mark and halves of characters are refused in a carrier's JSON only.
 package enum ProviderResponse {
     private static let otherMediaTypes: Set<String> = [
         "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
@@ -13,9 +13,9 @@ package enum ProviderResponse {
 
     /// The JSON object in a response of any status; nil if the content is something else.
     package static func object(
-        _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool = true
+        _ response: OutboundResponse, upTo maximum: KeyPath<OutboundLimits, Int>, of limits: OutboundLimits
     ) -> JSONObject? {
-        value(response, maximumBytes: maximumBytes, ofCarrier: isCarriers)?.object
+        value(response, upTo: maximum, of: limits)?.object
     }
 
     /// The members of a form, or of a plain text that is one, at most 64; nil if the content is something else.
@@ -37,37 +37,43 @@ package enum ProviderResponse {
     /// The JSON object in a response of status 200.
     /// - Parameter reason: Of the error otherwise, which has the provider's error code if the response has one.
     static func okObject(
-        _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool, otherwise reason: StaticString
+        _ response: OutboundResponse, upTo maximum: KeyPath<OutboundLimits, Int>, of limits: OutboundLimits,
+        otherwise reason: StaticString
     ) throws(OIDCError) -> JSONObject {
-        let object = object(response, maximumBytes: maximumBytes, ofCarrier: isCarriers)
+        let object = object(response, upTo: maximum, of: limits)
         if response.status == 200, let object { return object }
         throw OIDCError(
             .unusableResponse, carrierError: object?["error"]?.string, codeMayBeSpent: true, reason: "\(reason)")
     }
 
-    /// Whether the content is a JSON object or array.
-    static func isDocument(_ response: OutboundResponse, maximumBytes: Int) -> Bool {
-        let value = value(response, maximumBytes: maximumBytes)
+    /// Whether the content is a JSON object or array without the faults that are forgiven elsewhere: an app gets it as
+    /// it is.
+    static func isDocument(_ response: OutboundResponse, of limits: OutboundLimits) -> Bool {
+        let value = value(response, upTo: \.resourceBytes, of: altered(limits) { $0.isLenient = false })
         return value?.object != nil || value?.array != nil
     }
 
     /// The JSON in a response of any status; nil if the content is something else.
     static func value(
-        _ response: OutboundResponse, maximumBytes: Int, ofCarrier isCarriers: Bool = true
+        _ response: OutboundResponse, upTo maximum: KeyPath<OutboundLimits, Int>, of limits: OutboundLimits
     ) -> JSONValue? {
-        guard response.body.count <= maximumBytes else { return nil }
-        guard isCarriers else { return forgivingJSON(response.body) }
-        if (200...299).contains(response.status), let mediaType = mediaType(response),
+        guard response.body.count <= limits[keyPath: maximum] else { return nil }
+        if !limits.isLenient, (200...299).contains(response.status), let mediaType = mediaType(response),
             otherMediaTypes.contains(mediaType)
         {
             return nil
         }
-        return try? JSONValue(parsing: response.body)
+        return json(response.body, of: limits)
+    }
+
+    /// The JSON in a body, whatever its label is.
+    static func json(_ body: [UInt8], of limits: OutboundLimits) -> JSONValue? {
+        limits.isLenient ? lenientJSON(body) : try? JSONValue(parsing: body)
     }
 
     /// JSON that may begin with a byte order mark, which a reader may ignore (RFC 8259 section 8.1), and have a few
     /// halves of characters, as names have that were cut within an emoji. They become U+FFFD.
-    static func forgivingJSON(_ body: [UInt8]) -> JSONValue? {
+    static func lenientJSON(_ body: [UInt8]) -> JSONValue? {
         var body = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body
         for _ in 0..<16 {
             do throws(JSONSyntaxError) {

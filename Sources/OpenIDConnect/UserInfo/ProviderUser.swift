@@ -75,7 +75,7 @@ public struct ProviderUser: Sendable, Hashable {
         limits: OutboundLimits
     ) throws(OIDCError) {
         let object = try ProviderResponse.okObject(
-            response, maximumBytes: limits.userInfoBytes, ofCarrier: false,
+            response, upTo: \.userInfoBytes, of: limits,
             otherwise: "The user endpoint's response is not status 200 with a JSON object.")
         guard let subject = Self.subject(endpoint.subject.value(in: object)) else {
             throw .unusable("The user endpoint's response has no valid subject in the configured member.")
@@ -90,7 +90,7 @@ public struct ProviderUser: Sendable, Hashable {
     /// first verified one is taken.
     /// - Throws: ``OIDCError/Code/unusableResponse``.
     mutating func takeEmail(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) {
-        let value = ProviderResponse.value(response, maximumBytes: limits.userInfoBytes, ofCarrier: false)
+        let value = ProviderResponse.value(response, upTo: \.userInfoBytes, of: limits)
         guard response.status == 200, let elements = value?.array ?? value?.object?["values"]?.array else {
             throw .unusable("The list of e-mail addresses is not status 200 with a JSON array.")
         }

@@ -191,8 +191,7 @@ enum UserInfoResponse: Sendable {
     init(
         _ response: OutboundResponse, signedWith algorithm: SigningAlgorithm?,
         orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard,
-        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits,
-        ofCarrier isCarriers: Bool = true
+        encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits
     ) throws(OIDCError) {
         if response.status == 200, ProviderResponse.mediaType(response) == "application/jwt" {
             // Some end the line.
@@ -217,7 +216,7 @@ enum UserInfoResponse: Sendable {
             return
         }
         let claims = try ProviderResponse.okObject(
-            response, maximumBytes: limits.userInfoBytes, ofCarrier: isCarriers,
+            response, upTo: \.userInfoBytes, of: limits,
             otherwise: "The userinfo response is not status 200 with a JSON object.")
         if let decryption {
             throw .unusable(
@@ -328,7 +327,7 @@ extension RelyingParty {
                 isToken = response.status == 200 && ProviderResponse.mediaType(response) == "application/jwt"
                 return try UserInfoResponse(
                     response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
-                    limits: configuration.limits, ofCarrier: usesNetworkDiscovery)
+                    limits: configuration.limits)
             }
         } catch {
             guard let fallBack, !isToken else { throw error }

@@ -37,7 +37,7 @@ package final class SignInRun: UserVerification {
         try target.server.rules.check(request, of: client)
         // A transaction has its own levels and its own age.
         let fixed = log.kind == .transaction ? nil : target.fixedDemand(of: client.id)
-        completedDemand = try fixed.map { (fixed) throws(SignInError) in try request.demand.completed(with: fixed) }
+        completedDemand = try fixed.map { (fixed) throws(SignInError) in try request.demand.confirmed(by: fixed) }
         self.request = request
         self.client = client
         self.target = target
@@ -85,10 +85,8 @@ package final class SignInRun: UserVerification {
         _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAge: Int64? = nil
     ) async throws(SignInError) -> VerifiedIDToken {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
-        var expectation = expectation(
+        let expectation = expectation(
             nonce: request.nonce, accessToken: tokens.accessToken, maximumAge: maximumAge)
-        // An app may send one all the same. The code verifier ties the token to its sign-in.
-        expectation.nonceMayBeMissing = target.server.rules.nonce == .off
         return try await mappingProviderErrors(
             await validate(idToken, expectation, from: provider), codeWasPosted: true)
     }
@@ -175,8 +173,11 @@ extension ServerRules {
 
 extension AuthenticationDemand {
     /// What the ID token of a code must confirm: both what an app asked for and what the configuration demands.
+    ///
+    /// The app has sent its own request to the provider, so levels that are not the configuration's are an error here;
+    /// ``complete(with:)`` replaces them.
     /// - Throws: `invalid_request` if no level is in both: no ID token could have it.
-    fileprivate func completed(with fixed: AuthenticationDemand) throws(SignInError) -> AuthenticationDemand {
+    fileprivate func confirmed(by fixed: AuthenticationDemand) throws(SignInError) -> AuthenticationDemand {
         let hasCommonLevel =
             acrValues.isEmpty || fixed.acrValues.isEmpty || acrValues.contains(where: fixed.acrValues.contains)
         guard hasCommonLevel else { throw .levelNotAccepted }

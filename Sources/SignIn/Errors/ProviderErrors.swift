@@ -136,11 +136,14 @@ package struct ProviderErrorTable {
         package let type: ErrorType
         /// The cause, as a sentence.
         package let cause: String
+        /// Whether the user, or the provider for them, declined.
+        package let isDenial: Bool
 
-        init(_ code: String, _ type: ErrorType, _ cause: String) {
+        init(_ code: String, _ type: ErrorType, _ cause: String, isDenial: Bool = false) {
             self.code = code
             self.type = type
             self.cause = cause
+            self.isDenial = isDenial
         }
     }
 
@@ -164,13 +167,15 @@ package struct ProviderErrorTable {
         Row("invalid_request", .configurationError, "The provider finds the token request malformed."),
         Row("unauthorized_client", .configurationError, "The provider does not let this client redeem codes."),
         Row("invalid_client", .configurationError, "The provider does not accept this server as the client."),
-        Row("access_denied", .requestDenied, "The user or the provider denied the request."),
+        Row("access_denied", .requestDenied, "The user or the provider denied the request.", isDenial: true),
         Row(
             "request_denied", .requestDenied,
-            "The provider denied the request: code_verifier may not match the authorization request."),
+            "The provider denied the request: code_verifier may not match the authorization request.", isDenial: true),
         // Those of Apple and LinkedIn for a user who does not go on.
-        Row("user_cancelled_authorize", .requestDenied, "The user did not agree to what the app asks for."),
-        Row("user_cancelled_login", .requestDenied, "The user did not sign in."),
+        Row(
+            "user_cancelled_authorize", .requestDenied, "The user did not agree to what the app asks for.",
+            isDenial: true),
+        Row("user_cancelled_login", .requestDenied, "The user did not sign in.", isDenial: true),
         Row("device_unavailable", .requestDenied, "The user's device cannot be reached."),
         // OpenID Connect Core section 3.1.2.6.
         Row(

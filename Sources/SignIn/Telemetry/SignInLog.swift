@@ -259,8 +259,7 @@ extension SignInReport {
         }
 
         package init(_ error: SignInError) {
-            let codes = ["access_denied", "request_denied", "user_cancelled_authorize", "user_cancelled_login"]
-            self = codes.contains(error.codeText) ? .denied : .refused(error.code)
+            self = ProviderErrorTable.row(of: error.codeText).isDenial ? .denied : .refused(error.code)
         }
 
         package init(_ outcome: SignInOutcome) {

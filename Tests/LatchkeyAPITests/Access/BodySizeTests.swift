@@ -26,6 +26,7 @@ struct BodySizeTests {
         for (bytes, isRefused) in [(Self.most, false), (Self.most + 1, true), (65_536, true)] {
             let answer = try await app.send(.post, path, headers, body: json(bytes), apiKey: nil)
             #expect((answer.status == 413) == isRefused)
+            #expect(answer.body.contains("it may have \(Self.most >> 10) KiB.") == isRefused)
             #expect((answer.error == "payload_too_large") == isRefused)
         }
     }

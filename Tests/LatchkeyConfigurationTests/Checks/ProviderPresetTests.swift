@@ -150,7 +150,7 @@ struct ProviderPresetTests {
         "A tenant is an id, in small letters as issuers have it; a name is warned of",
         arguments: [
             ("0f8fad5b-d9cb-469f-a165-70867728950e", false), ("0F8FAD5B-D9CB-469F-A165-70867728950E", false),
-            ("common", true), ("contoso.onmicrosoft.com", true), ("0f8fad5b-d9cb-469f-a165-70867728950", true),
+            ("contoso.onmicrosoft.com", true), ("0f8fad5b-d9cb-469f-a165-70867728950", true),
         ])
     func tenant(_ given: String, isName: Bool) throws {
         let text = "providers: {microsoft: {tenant: \(given), client_id: a, client_secret: b}}"
@@ -158,6 +158,15 @@ struct ProviderPresetTests {
         let issuer = loaded.configuration.providers[0].issuer.text
         #expect(issuer == "https://login.microsoftonline.com/\(isName ? given : given.lowercased())/v2.0")
         #expect(loaded.warnings.contains { $0.reason.contains("the tenant is a name") } == isName)
+    }
+
+    @Test(
+        "A name for several tenants is refused, and the remedy is the preset for them",
+        arguments: ["common", "organizations", "consumers"])
+    func severalTenants(_ name: String) {
+        let found = found("microsoft: {tenant: \(name), client_id: a, client_secret: b}")
+        #expect(found.count == 1 && found[0].contains("\(name) is a name for several tenants"), "\(found)")
+        #expect(found.first?.contains("use the preset microsoft-tenants") == true)
     }
 
     @Test("Several clients begin as what the section says of all")

@@ -218,6 +218,21 @@ extension ReplayReport {
         #expect(report.text.contains("result: the token passes every check now; what would follow is not replayed"))
     }
 
+    @Test("takes from the capsule whether the token could lack the nonce", arguments: [true, false])
+    func missingNonce(couldLack: Bool) throws {
+        var text = String(decoding: try ExampleCapsules.bytes("at_hash.json"), as: UTF8.self)
+            .replacing(#/,"nonce":"[^"]*"(?=,"at_hash")/#, with: "")
+        if couldLack { text = text.replacing(#""settings":{"#, with: #""settings":{"nonce_may_be_missing":true,"#) }
+        let configuration = try ExampleCapsules.configuration()
+        do throws(CapsuleReplay.ReplayError) {
+            let report = try ReplayReport(of: Array(text.utf8), with: configuration)
+            // By the settings of now, it could not.
+            #expect(couldLack && report.failsNow == "nonce", "\(report.text)")
+        } catch {
+            #expect(!couldLack && error.code == .notReplayable, "\(error.description)")
+        }
+    }
+
     @Test("of a failure that needs the token's text takes it over, whatever the settings are")
     func takenOver() throws {
         let report = try ExampleCapsules.replay("signature.json", ["id_token.clock_skew=300"])

@@ -188,6 +188,31 @@ import Testing
         }
     }
 
+    @Test("A provider without metadata is told")
+    func withoutMetadata() async throws {
+        try await AdminHarness.with { harness in
+            let issuer = try #require(harness.simulator.issuer(of: "acme"))
+            let file = try harness.write(
+                """
+                providers:
+                  acme:
+                    kind: oidc
+                    issuer: \(issuer)
+                    metadata_url: \(issuer)/none
+                    authorization_endpoint: \(issuer)/authorize
+                    token_endpoint: \(issuer)/token
+                    jwks_uri: \(issuer)/jwks
+                    clients:
+                      - id: \(SignInHarness.clientID)
+                        secret: \(AdminHarness.secret)
+                        redirect_uris: ["https://app.example/cb"]
+                """, as: "latchkey.yaml")
+            let ending = try await harness.run(
+                ["doctor", "--mccmnc", SignInHarness.mccmnc, "--config", file], environment: [:])
+            #expect(ending.output.contains("it has no metadata (HTTP status 404)"), "\(ending.output)")
+        }
+    }
+
     @Test("A bad configuration exits with status 78 in the requested format, and wrong options with 64")
     func badConfiguration() async throws {
         try await AdminHarness.with { harness in

@@ -40,11 +40,11 @@ struct DPoPNonceTests {
         #expect(DPoPChallenge.demandsNonce(field) == demands)
     }
 
-    @Test("An error that demands a nonce has at most 64 KiB", arguments: [(65_536, true), (65_537, false)])
+    @Test("An error that demands a nonce has at most 128 KiB", arguments: [(131_072, true), (131_073, false)])
     func longError(_ bytes: Int, _ demands: Bool) {
         let error = #"{"error":"use_dpop_nonce"}"#
         let text = error + String(repeating: " ", count: bytes - error.utf8.count)
-        #expect(DPoPChallenge.isIn(.json(text, status: 400), hasAccessToken: false) == demands)
+        #expect(DPoPChallenge.isIn(.json(text, status: 400), OutboundLimits(), hasAccessToken: false) == demands)
     }
 
     @Test("The nonces of many servers are bounded, and the newest stay")
