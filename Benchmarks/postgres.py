@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own: Benchmarks/scaling.py, Tests/Chaos/chaos.py."""
+"""A PostgreSQL server of its own, for measurements and for tests of whole programs."""
 import os
 import pathlib
 import pwd

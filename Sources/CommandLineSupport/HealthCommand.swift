@@ -1,7 +1,6 @@
 import ArgumentParser
 import LatchkeyConfiguration
 import LatchkeyService
-import Primitives
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,8 +26,7 @@ struct HealthCommand: AsyncParsableCommand {
         let http = url == nil ? try options.load(for: .health).configuration.http : nil
         let (asked, status) = try await reportingFailure {
             let asked = try url ?? HealthCheck.url(of: http ?? Configuration().http)
-            let policy: EndpointURL.Policy = http == nil ? .allowLoopbackHTTP : .allowHTTP
-            return (asked, try await HealthCheck.status(of: asked, policy: policy))
+            return (asked, try await HealthCheck.status(of: asked, isOwn: url == nil))
         }
         guard status == 200 else { throw failed("\(asked) answered \(status)") }
         print("healthy")

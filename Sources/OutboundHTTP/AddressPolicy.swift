@@ -13,7 +13,7 @@ public struct AddressPolicy: Sendable, Hashable {
     public var allowLoopback: Bool
     /// Allows 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 (shared address space) and fc00::/7.
     public var allowPrivateNetworks: Bool
-    /// Allows every address, also those: for one at which this machine's own server listens.
+    /// Allows every address. For the health check, which asks this machine's own server.
     package var allowsAll = false
 
     /// A policy that allows public addresses, and others as named.

@@ -54,9 +54,7 @@ public final class OutboundHTTPClient: HTTPClient {
     public func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let timeout = min(max(request.timeout, .zero), Exchange.longestTimeout)
         let deadline = MonotonicTime.now().advanced(by: timeout)
-        guard
-            request.url.scheme == .https || shared.configuration.permitsPlainHTTP(to: request.url.host)
-        else {
+        guard shared.configuration.urlPolicy.allows(request.url) else {
             throw OutboundError(
                 .addressRefused, mayHaveBeenSent: false, host: request.url.host,
                 reason: "plain http is not allowed; use https")

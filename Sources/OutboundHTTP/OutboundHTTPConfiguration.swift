@@ -14,8 +14,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// Which addresses may be connected to: public ones by default. Not used with a ``proxy``, which resolves names
     /// itself and must have such a policy.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Where plain http may be sent: to loopback addresses, whatever the host's name is, and to the private ones of the
-    /// policy's hosts; to all, if the policy allows any host. The ``addressPolicy`` must also allow the address.
+    /// Which hosts plain http may be sent to: at loopback addresses, and at private ones to the hosts that it names; at
+    /// all addresses, if it allows any host. The ``addressPolicy`` must also allow the address.
     public var urlPolicy = EndpointURL.Policy.httpsOnly
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?
@@ -46,17 +46,10 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
 }
 
 extension OutboundHTTPConfiguration {
-    /// Whether ``urlPolicy`` allows plain http to a host.
-    /// - Parameter address: The one that is about to be connected to; nil if it is not known yet.
-    package func permitsPlainHTTP(to host: String, at address: IPAddress? = nil) -> Bool {
-        if urlPolicy.allowsAnyHTTP { return true }
-        let isNamed = urlPolicy.httpHosts.contains(host)
-        switch address?.scope {
-        case nil: return urlPolicy.allowsLoopbackHTTP || isNamed
-        case .loopback: return true
-        case .privateNetwork: return isNamed
-        case .global, .special: return false
-        }
+    /// Whether plain http may be sent to this address of a host that ``urlPolicy`` allows.
+    package func permitsPlainHTTP(to host: String, at address: IPAddress) -> Bool {
+        urlPolicy.allowsAnyHTTP || address.scope == .loopback
+            || address.scope == .privateNetwork && urlPolicy.httpHosts.contains(host)
     }
 
     func check() throws(OutboundHTTPStartError) {

@@ -1,7 +1,7 @@
 import HTTPServer
 package import LatchkeyConfiguration
 import OutboundHTTP
-package import Primitives
+import Primitives
 
 /// Requests the health of a running server.
 package enum HealthCheck {
@@ -20,16 +20,17 @@ package enum HealthCheck {
     }
 
     /// The status of the response of a URL.
-    /// - Parameter policy: Whether plain http may lead to other addresses than loopback: to one of the server's own.
-    /// - Throws: ``AdministratorError`` for a URL that the policy does not allow, or without a response within 3
-    ///   seconds.
-    package static func status(of text: String, policy: EndpointURL.Policy = .allowLoopbackHTTP) async throws -> Int {
+    /// - Parameter isOwn: Whether it is that of a configuration. Plain http to it may use any address, otherwise only
+    ///   loopback.
+    /// - Throws: ``AdministratorError`` for a URL that is not allowed, or without a response within 3 seconds.
+    package static func status(of text: String, isOwn: Bool = false) async throws -> Int {
+        let policy = isOwn ? EndpointURL.Policy.allowHTTP : .allowLoopbackHTTP
         guard let url = EndpointURL(text, policy: policy) else {
             throw AdministratorError("\(text) is not an https URL, nor an http one on a loopback address")
         }
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
-        configuration.addressPolicy.allowsAll = policy == .allowHTTP
+        configuration.addressPolicy.allowsAll = isOwn
         configuration.urlPolicy = policy
         let client = try OutboundHTTPClient(configuration)
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(3), maximumBodyBytes: 65536)

@@ -5,7 +5,6 @@ import OpenIDConnect
 import Primitives
 import SignIn
 import StorageModel
-import Synchronization
 
 /// Browsers that come back from a provider: with a response, with the same one again, or too late.
 extension RedirectSignIn {
@@ -18,7 +17,7 @@ extension RedirectSignIn {
     private func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         _ = try api.useCases.providers.find(request.provider)
-        return try await finish(request.repairedQuery.only(AuthorizationResponse.names), request)
+        return try await readResponse(request.repairedQuery.only(AuthorizationResponse.names), request)
     }
 
     /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
@@ -36,13 +35,13 @@ extension RedirectSignIn {
             let items = known.items.map { (name: $0.name, value: $0.value) }
             return BrowserPages.formToSendAgain(items, to: api.baseURL.path + request.path, below: api.baseURL.path)
         }
-        return try await finish(known, request, user: known["user"].flatMap { UserInfo(beside: .string($0)) })
+        return try await readResponse(known, request, user: known["user"].flatMap { UserInfo(beside: .string($0)) })
     }
 
     /// - Parameters:
     ///   - parameters: Those of ``AuthorizationResponse/names``.
     ///   - user: The name beside the code.
-    private func finish(_ parameters: Query, _ request: Request, user: UserInfo? = nil) async throws -> Response {
+    private func readResponse(_ parameters: Query, _ request: Request, user: UserInfo? = nil) async throws -> Response {
         var received: AuthorizationResponse
         do throws(APIError) {
             received = try AuthorizationResponse(parameters, provider: request.provider)
@@ -56,14 +55,14 @@ extension RedirectSignIn {
         }
         received.user = user
         guard let browser = api.cookies.browser(of: request) else {
-            return try await finish(received, request).response
+            return try await finishOnce(received, request).response
         }
         let brought = PercentEncoding.form(parameters.items.map { ($0.name, $0.value) })
         let key = TokenHash(
             sha256Of: "\(browser.exposed)\n\(received.provider)\n\(String(decoding: brought, as: UTF8.self))")
         let now = environment.clock.now()
         if let end = feature.ends.kept(key, at: now) { return try await again(end, request) }
-        return try await feature.ends.end(for: key, at: now) { try await finish(received, request) }.response
+        return try await feature.ends.end(for: key, at: now) { try await finishOnce(received, request) }.response
     }
 
     /// The response for a browser that may not have got it, and then needs its cookies. Newer ones stay.
@@ -79,7 +78,7 @@ extension RedirectSignIn {
         return response
     }
 
-    private func finish(_ received: AuthorizationResponse, _ request: Request) async throws -> RedirectEnds.End {
+    private func finishOnce(_ received: AuthorizationResponse, _ request: Request) async throws -> RedirectEnds.End {
         let step = try await finish(
             received, browser: api.cookies.browser(of: request), session: api.cookies.session(of: request),
             device: DeviceName.of(request), subnet: api.terms(of: request, nil).subnet, requestID: request.id)
@@ -107,7 +106,7 @@ extension RedirectSignIn {
         )
     }
 
-    // A browser that comes too late.
+    // MARK: Browsers that come too late
 
     func wayBack(from request: Request) -> (path: String, words: String) {
         let start =
@@ -122,84 +121,6 @@ extension RedirectSignIn {
             let redirectURI = client.rules.redirectURIs.first(where: { client.allows(.web, at: $0) })
         else { return nil }
         return Self.start(at: request.provider, for: client, to: redirectURI)
-    }
-}
-
-/// The ends of sign-ins. A browser that brings the same response again, by a double click, a prefetch or a restored
-/// tab, gets the same end.
-///
-/// In memory: after a restart and at another instance, the browser is told that the sign-in is over.
-final class RedirectEnds: Sendable {
-    struct End: Sendable {
-        let response: Response
-        /// The token of the session that began.
-        var token: Secret?
-        /// When the `session_id` or the offer in the response expires.
-        var expiresAt: Timestamp?
-
-        /// What it takes in memory, about.
-        fileprivate var bytes: Int {
-            response.headers.reduce(512 + response.body.count) { $0 + 64 + $1.value.utf8.count }
-        }
-    }
-
-    /// What the ends may take in memory: 4,000 with a session in cookies.
-    static let maximumBytes = 4 << 20
-
-    private struct State {
-        /// The requests that wait for the first one with their response.
-        var waiting: [TokenHash: [CheckedContinuation<Void, Never>]] = [:]
-        var ended: BoundedCache<TokenHash, End>
-
-        func kept(_ key: TokenHash, at now: Timestamp) -> End? {
-            let end = ended.value(for: key, at: now)
-            if let expiry = end?.expiresAt, expiry <= now { return nil }
-            return end
-        }
-    }
-
-    private let state: Mutex<State>
-
-    /// - Parameter lifetime: How long an end is kept, in seconds, if there is room.
-    init(lifetime: Int64) {
-        state = Mutex(State(ended: BoundedCache(capacity: Self.maximumBytes, lifetime: lifetime)))
-    }
-
-    /// The end of a response that was brought before, if the frontend can still use it.
-    /// - Parameter key: Stands for the browser and its response.
-    func kept(_ key: TokenHash, at now: Timestamp) -> End? { state.withLock { $0.kept(key, at: now) } }
-
-    /// The end of a response: one that another request finishes now or has just finished, or a new one. It is finished
-    /// in the task of its request, which has a loop for the requests to the provider.
-    func end(for key: TokenHash, at now: Timestamp, _ finish: () async throws -> End) async throws -> End {
-        while true {
-            let (ended, isFirst) = state.withLock { state in
-                let ended = state.kept(key, at: now)
-                let isFirst = ended == nil && state.waiting[key] == nil
-                if isFirst { state.waiting[key] = [] }
-                return (ended, isFirst)
-            }
-            if let ended { return ended }
-            if isFirst { break }
-            await withCheckedContinuation { waiting in
-                let isOver = state.withLock { state in
-                    state.waiting[key]?.append(waiting)
-                    return state.waiting[key] == nil
-                }
-                if isOver { waiting.resume() }
-            }
-        }
-        var end: End?
-        defer {
-            let waiting = state.withLock { state in
-                if let end { state.ended.put(end, for: key, weighing: end.bytes, at: now) }
-                return state.waiting.removeValue(forKey: key) ?? []
-            }
-            for request in waiting { request.resume() }
-        }
-        let new = try await finish()
-        end = new
-        return new
     }
 }
 

@@ -31,14 +31,20 @@ struct ConfigurationReferenceTests {
             "/run/secrets/northwind.pem": P256.Signing.PrivateKey().pemRepresentation,
             "/run/secrets/finder.pem": P256.Signing.PrivateKey().pemRepresentation,
         ]
+        let text = ExampleText.uncommented(lines.joined(separator: "\n"))
+        // A pooler leads to PostgreSQL, and the default of the other URL does not.
+        #expect(text.contains("\n  url: sqlite:///latchkey.db\n"))
         let loaded = try load(
-            ExampleText.uncommented(lines.joined(separator: "\n")), environment: [:], files: bundle)
+            text, environment: ["LATCHKEY_DATABASE_URL": "postgres://db.example.com/latchkey?sslmode=verify-full"],
+            files: bundle)
         let values = ConfigurationReference.values(of: loaded.configuration)
         for key in ConfigurationReference.keys(of: settings) where key.environmentName != nil {
             #expect(loaded.origins[key.name] != nil, "\(key.name) is missing")
             let value = values.first { $0.key == key.name }?.value
             #expect(value?.isEmpty == false, "\(key.name) has no value")
-            if let defaultValue = key.defaultValue { #expect(value == defaultValue, "\(key.name)") }
+            if key.name != "database.url", let defaultValue = key.defaultValue {
+                #expect(value == defaultValue, "\(key.name)")
+            }
         }
         #expect(loaded.configuration.zenkey.clients.first?.redirectURIs.count == 2)
     }

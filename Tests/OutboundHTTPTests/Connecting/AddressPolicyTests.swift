@@ -75,18 +75,26 @@ struct AddressPolicyTests {
         #expect(configuration.permitsPlainHTTP(to: host, at: try address(text)))
     }
 
-    @Test("Plain http to a host that is not listed is not sent", arguments: [true, false])
-    func plainHTTPHost(isListed: Bool) async throws {
+    @Test(
+        "Plain http to a host that the policy of the client does not allow is not sent",
+        arguments: [
+            (EndpointURL.Policy.httpsOnly, "127.0.0.1", ["127.0.0.1"], true), (.httpsOnly, "127.0.0.1", [], false),
+            (.allowLoopbackHTTP, "127.0.0.1", [], true), (.allowLoopbackHTTP, "service.example", [], false),
+        ])
+    func plainHTTPHost(
+        _ policy: EndpointURL.Policy, _ host: String, listed hosts: [String], isAllowed: Bool
+    ) async throws {
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy.allowLoopback = true
-        if isListed { configuration.urlPolicy.httpHosts = ["127.0.0.1"] }
+        configuration.urlPolicy = policy
+        configuration.urlPolicy.httpHosts = hosts
         // No server listens there.
-        let url = try #require(EndpointURL("http://127.0.0.1:1/", policy: .allowLoopbackHTTP))
+        let url = try #require(EndpointURL("http://\(host):1/", policy: .allowHTTP))
         let client = try OutboundHTTPClient(configuration)
         let error = await #expect(throws: OutboundError.self) {
             try await client.send(OutboundRequest(method: .get, url: url, timeout: .seconds(9), maximumBodyBytes: 9))
         }
-        #expect((error?.code == .addressRefused) == !isListed)
+        #expect((error?.code == .addressRefused) == !isAllowed)
         await client.shutdown()
     }
 
