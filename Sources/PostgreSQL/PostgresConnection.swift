@@ -102,19 +102,21 @@ final class PostgresConnection: PostgresSession, @unchecked Sendable {
         guard PQsetnonblocking(handle, 1) == 0 else { throw unreachable(message(of: handle)) }
         // The connection to the server is the pooler's: its settings would be those of other clients.
         guard !isPooled else { return try probeNames() }
+        // Within a minute the server frees the connection of a client that disappeared without a word; by its defaults,
+        // after two hours.
+        let keepalives: [(String, Int64)] = [
+            ("tcp_keepalives_idle", 30), ("tcp_keepalives_interval", 10), ("tcp_keepalives_count", 3),
+            ("tcp_user_timeout", 60_000),
+        ]
+        let settings = (timeouts + keepalives).map { "SET \($0) = \($1);" }
+        try script(settings.joined() + "SET client_min_messages = error")
+    }
+
+    /// The server's settings for the time of transactions, in milliseconds. A transaction whose client has disappeared
+    /// releases its locks.
+    var timeouts: [(String, Int64)] {
         let milliseconds = configuration.statementTimeout.milliseconds
-        // A transaction whose client has disappeared releases its locks, and within a minute the server frees the
-        // connection of a client that disappeared without a word; by its defaults, after two hours.
-        try script(
-            """
-            SET statement_timeout = \(milliseconds);
-            SET idle_in_transaction_session_timeout = \(2 * milliseconds);
-            SET tcp_keepalives_idle = 30;
-            SET tcp_keepalives_interval = 10;
-            SET tcp_keepalives_count = 3;
-            SET tcp_user_timeout = 60000;
-            SET client_min_messages = error
-            """)
+        return [("statement_timeout", milliseconds), ("idle_in_transaction_session_timeout", 2 * milliseconds)]
     }
 
     private func unreachable(_ reason: String) -> PostgresError {

@@ -5,9 +5,9 @@ import StorageModel
 /// Sign-ins of one transaction that share two statements. The first looks up their users and locks them. The second
 /// stores new users, their identities, sessions and the records for repeated sign-ins, and is sent with the commit.
 enum SignInBatch {
-    /// Runs the sign-ins that it can decide by what the first statement finds, and leaves the others to their works:
-    /// the repetition of another one of them, a further one of a new user, one whose identity has just got another
-    /// user, and one whose refusal must be recorded.
+    /// Runs the sign-ins that it can decide by what the first statement finds. The others get no output, and run with
+    /// statements of their own: the repetition of another one of them, a further one of a new user, one whose identity
+    /// has just got another user, and one whose refusal must be recorded.
     ///
     /// A new identity, or the record of a sign-in, that another transaction stores first makes the transaction fail.
     static func run(_ signIns: [BatchedSignIn], on connection: PostgresConnection) throws {
@@ -26,7 +26,7 @@ enum SignInBatch {
             case nil: continue
             case .user(let user, let endings):
                 accepted.append(Accepted(signIn: signIn, user: user, endings: endings, isNew: false))
-            case .nobody(let number):
+            case .unknown(let number):
                 if place > 0, batch[place - 1].input.identity == signIn.input.identity { continue }
                 if let user = signIn.input.newcomer(number) {
                     accepted.append(Accepted(signIn: signIn, user: user, endings: 0, isNew: true))
@@ -87,8 +87,8 @@ enum SignInBatch {
 
     private enum Holder {
         case user(TrackedUser, endings: Int64)
-        /// The identity is unknown. With the number for a new user.
-        case nobody(UserID)
+        /// The identity has no user. With the number for a new one.
+        case unknown(UserID)
     }
 
     /// Looks the holders of identities up and locks them. Nil for an identity that the account was moved away from,
@@ -101,7 +101,7 @@ enum SignInBatch {
             // WITH ORDINALITY counts from 1.
             let place = Int(query.number(0)) - 1
             if query.isNull(1) {
-                holders[place] = .nobody(query.user(2))
+                holders[place] = .unknown(query.user(2))
             } else if !query.isNull(3), case .user(let user, let endings) = try UsersTable.holder(in: query, from: 3) {
                 holders[place] = .user(user, endings: endings)
             }

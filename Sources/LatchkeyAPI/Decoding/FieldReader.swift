@@ -240,8 +240,8 @@ extension FieldReader {
 
     private static let noNetwork = ["65535", "6553565535", "null", "undefined", "unknown"]
 
-    /// `65535` in a part is what iOS says in place of a code (CTCarrier), `--` and the words are what others do. Zeros
-    /// are no country.
+    /// In place of a code iOS says `65535` in a part (CTCarrier); other systems say `--` or one of the words. Zeros are
+    /// no country's code.
     private func saysNoNetwork(_ name: String) -> Bool {
         let text: String
         switch fields[name] {

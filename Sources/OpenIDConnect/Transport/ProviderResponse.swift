@@ -116,7 +116,7 @@ package enum ProviderResponse {
 
     /// A number of seconds, which some providers write as a text or with a fraction, which is cut off; nil if there is
     /// no value, or null.
-    /// - Throws: The fault, if the value is neither; nil to return nil.
+    /// - Parameter fault: The error for any other value; without one, the result is nil then, too.
     static func seconds(_ value: JSONValue?, otherwise fault: OIDCError?) throws(OIDCError) -> Int64? {
         guard let value, !value.isNull else { return nil }
         if let whole = value.integer, whole >= 0 { return whole }

@@ -194,7 +194,7 @@ enum UserInfoResponse: Sendable {
         encryptedAs decryption: ResponseDecryption? = nil, limits: OutboundLimits
     ) throws(OIDCError) {
         if response.status == 200, ProviderResponse.mediaType(response) == "application/jwt" {
-            // Some end the line.
+            // Some providers add a line break to the token.
             let end = response.body.lastIndex { $0 > 0x20 } ?? -1
             var token = Secret(String(decoding: response.body[...end], as: UTF8.self))
             if let decryption {

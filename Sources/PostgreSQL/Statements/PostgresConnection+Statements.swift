@@ -10,7 +10,7 @@ extension PostgresConnection {
     func run(
         _ sql: String, _ parameters: PostgresParameters = PostgresParameters()
     ) throws(PostgresError) -> PostgresResult {
-        // Outside a transaction, statements that are sent together are one.
+        // Outside a transaction, statements that are sent together are one transaction.
         if isPooled, pipeline.unanswered.isEmpty, PQtransactionStatus(handle) == PQTRANS_IDLE { try sendSettings() }
         try send(sql, parameters, for: .work)
         let result = try results()
@@ -40,12 +40,8 @@ extension PostgresConnection {
 
     /// Sets until the end of the transaction what connections without a pooler set once.
     private func sendSettings() throws(PostgresError) {
-        let milliseconds = configuration.statementTimeout.milliseconds
-        let settings = """
-            SELECT set_config('statement_timeout', '\(milliseconds)', true), \
-            set_config('idle_in_transaction_session_timeout', '\(2 * milliseconds)', true)
-            """
-        try send(settings, PostgresParameters(), for: .work)
+        let settings = timeouts.map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", ")
+        try send("SELECT " + settings, PostgresParameters(), for: .work)
     }
 
     /// Commits a transaction, with the statements that wait; false if the server rolled it back instead.

@@ -27,8 +27,9 @@ struct PostgresPipeline {
     func name(of sql: String) -> String? { names[sql] }
 
     /// A name for a prepared statement.
-    /// - Parameter process: The number of the connection's process. A pooler that nobody told Latchkey of could
-    ///   otherwise run another connection's statement.
+    /// - Parameter process: The number of the connection's process. If the names of connections were the same, a pooler
+    ///   that the configuration does not name, and that the check at the start did not find, could run a statement of
+    ///   another connection.
     mutating func makeName(on process: CInt) -> String {
         defer { nameCount += 1 }
         return "s\(UInt32(bitPattern: process))_\(nameCount)"

@@ -20,7 +20,7 @@ package enum Schema {
             "36 backchannel authentications", backchannelAuthentications, sqlite: issuedNonces(empty: "x''"),
             postgres: issuedNonces(empty: "''::bytea")),
         Migration("37 former tables", "DROP TABLE sign_in_attempts; DROP TABLE account_changes"),
-        Migration("38 rows of users", postgres: rowsOfUsers),
+        Migration("38 rows removed with their user", postgres: removalWithUser),
     ]
 
     /// The version of the tables that ``baseline`` makes.
@@ -271,17 +271,17 @@ package enum Schema {
     // For each session and identity, PostgreSQL would look its user up by a statement of its own, and lock it: a quarter
     // of its time for a sign-in. Each call that stores one holds the user's lock already (``WriteLock``), and so does
     // each that removes the user. The schema is the table's, also after it has got another name.
-    private static let rowsOfUsers = """
+    private static let removalWithUser = """
         ALTER TABLE sessions DROP CONSTRAINT IF EXISTS sessions_user_id_fkey;
         ALTER TABLE identities DROP CONSTRAINT IF EXISTS identities_user_id_fkey;
-        CREATE FUNCTION remove_rows_of_user() RETURNS trigger LANGUAGE plpgsql AS
+        CREATE FUNCTION remove_sessions_and_identities() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN
         EXECUTE format('DELETE FROM %I.sessions WHERE user_id = $1', TG_TABLE_SCHEMA) USING OLD.id;
         EXECUTE format('DELETE FROM %I.identities WHERE user_id = $1', TG_TABLE_SCHEMA) USING OLD.id;
         RETURN NULL;
         END$$;
-        CREATE TRIGGER users_remove_rows AFTER DELETE ON users
-        FOR EACH ROW EXECUTE FUNCTION remove_rows_of_user();
+        CREATE TRIGGER remove_sessions_and_identities AFTER DELETE ON users
+        FOR EACH ROW EXECUTE FUNCTION remove_sessions_and_identities();
         """
 
     private static let logoutTokens = """

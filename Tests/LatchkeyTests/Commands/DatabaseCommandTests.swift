@@ -79,7 +79,10 @@ import Testing
         try await AdminHarness.with { harness in
             let pending = try await harness.run(["migrate", "--check"])
             #expect(pending.status == 1)
-            let names = ["35 all tables", "36 backchannel authentications", "37 former tables", "38 rows of users"]
+            let names = [
+                "35 all tables", "36 backchannel authentications", "37 former tables",
+                "38 rows removed with their user",
+            ]
             #expect(pending.output.contains("4 migrations pending:\n  \(names.joined(separator: "\n  "))\n"))
             #expect(!FileManager.default.fileExists(atPath: harness.directory.file("latchkey.db")))
             let done = try await harness.run(["migrate", "--format", "json"])

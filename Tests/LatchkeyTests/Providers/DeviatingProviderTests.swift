@@ -222,7 +222,7 @@ import Testing
 
     // MARK: Responses
 
-    @Test("A response may have what browsers do not encode, what nobody knows, and bytes that are no UTF-8")
+    @Test("A response may have what browsers do not encode, unknown parameters, and bytes that are not UTF-8")
     func untidyResponse() async throws {
         try await with { walk in
             let browser = Browser()

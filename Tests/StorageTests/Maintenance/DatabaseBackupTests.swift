@@ -364,7 +364,8 @@ struct DatabaseRestoreTests {
         #expect(steps.done == [])
         #expect(
             steps.pending == [
-                "35 all tables", "36 backchannel authentications", "37 former tables", "38 rows of users",
+                "35 all tables", "36 backchannel authentications", "37 former tables",
+                "38 rows removed with their user",
             ])
         #expect(try names == [])
         #expect(try await DatabaseSteps.run(on: configuration) == steps)
