@@ -24,8 +24,8 @@ struct RequestTarget {
         rawQuery = end < range.upperBound ? RequestTarget.query(bytes, at: end + 1..<range.upperBound) : nil
     }
 
-    /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, in a path not `%00`: a C
-    /// string would end there. A query may have all visible characters but `#`, and bytes beyond ASCII, as programs
+    /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, in a path not `%00`: a
+    /// C string would end there. A query may have all visible characters but `#`, and bytes beyond ASCII, as programs
     /// send them that follow a provider's redirect (URL Standard, query state).
     private static func checkCharacters(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) {
         var index = range.lowerBound

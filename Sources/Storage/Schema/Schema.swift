@@ -268,8 +268,8 @@ package enum Schema {
         WHERE phase = 'pending';
         """
 
-    // For each session and identity, PostgreSQL would look its user up by a statement of its own, and lock it: a quarter
-    // of its time for a sign-in. Each call that stores one holds the user's lock already (``WriteLock``), and so does
+    // For each session and identity, PostgreSQL would look its user up by another statement, and lock it: a quarter of
+    // its time for a sign-in. Each call that stores one holds the user's lock already (``WriteLock``), and so does
     // each that removes the user. The schema is the table's, also after it has got another name.
     private static let removalWithUser = """
         ALTER TABLE sessions DROP CONSTRAINT IF EXISTS sessions_user_id_fkey;
