@@ -170,7 +170,6 @@ struct ProviderConfigurationTests {
             ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {shoe_size: x}}", "there is no such attribute"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {name: 'a..b'}}", "is not the name of a member"),
-            ("acme: {\(acme), attributes: {name: display_name}}", "attributes: is a setting of kind oauth2;"),
             ("acme: {\(acme), dialect: wechat}", "dialect: is a setting of kind oauth2;"),
             ("zoom: {\(oauth2), clients: 'a:b', verified: {name: x}}", "there is no such attribute"),
             ("zoom: {\(oauth2), clients: 'a:b', dialect: wechatt}", "did you mean wechat?"),
