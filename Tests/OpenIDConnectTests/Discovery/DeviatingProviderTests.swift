@@ -181,6 +181,19 @@ struct DeviatingProviderTests {
         #expect(errors.map { $0?.code } == [.unusableResponse, nil])
     }
 
+    @Test("A key set is read after a byte order mark; a carrier's is not")
+    func markedKeySet() async throws {
+        let carrier = FakeCarrier { $0.keys = .json("\u{FEFF}" + TestKey.keySet(.rsa1)) }
+        let subjects = try SignInSubjects()
+        var codes: [OIDCError.Code?] = []
+        for party in [try carrier.relyingParty(), try carrier.relyingParty(ofIssuer: TokenDraft.issuer)] {
+            let provider = try await party.provider(subjects)
+            codes.append(
+                await failure { () async throws(OIDCError) in try await party.signingKeys(of: provider) }?.code)
+        }
+        #expect(codes == [.keysUnavailable, nil])
+    }
+
     // MARK: Tenants
 
     @Test(
