@@ -214,17 +214,22 @@ extension BackchannelAuthentication {
     func failedOperation(
         of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
     ) -> FailedOperation {
-        let provider = providers[terms.provider]
+        let target = try? providers.find(ProviderReference(text: terms.provider))
+        let demand = target?.completed(terms.demand, of: terms.clientID) ?? terms.demand
         return FailedOperation(
             flow: .backchannelAuthentication, correlationID: terms.correlationID.text, provider: terms.provider,
-            client: provider?.server?.clients[terms.clientID],
-            relyingParty: provider?.server?.relyingParty, network: terms.network, times: log.times,
+            client: target?.server.clients[terms.clientID],
+            relyingParty: target?.relyingParty, network: terms.network, times: log.times,
             requested: [
                 ("operation", .name(log.step.rawValue)),
-                ("delivery_mode", provider?.openID?.backchannelTokenDelivery.mode.map { .name($0.rawValue) }),
+                (
+                    "delivery_mode",
+                    target?.provider.openID?.backchannelTokenDelivery.mode.map { .name($0.rawValue) }
+                ),
                 ("redirect_uri", terms.carrier.map { .text($0.redirectURI) }),
-            ] + terms.demand.failureMembers + [
-                ("prompt", terms.demand.prompt.isEmpty ? nil : .words(terms.demand.prompt.map(\.rawValue))),
+            ] + demand.failureMembers + [
+                ("prompt", demand.prompt.isEmpty ? nil : .words(demand.prompt.map(\.rawValue))),
+                ("max_age", demand.maximumAge.map { .number($0) }),
                 ("login_hint", terms.carrier.map { .secret($0.loginHint.text) }),
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
             ], origin: log.isKeyless ? .keyless : .known)

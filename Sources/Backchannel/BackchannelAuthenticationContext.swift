@@ -14,7 +14,7 @@ struct BackchannelAuthenticationContext: UserVerification {
 
     var relyingParty: RelyingParty { target.relyingParty }
     var correlationID: CorrelationID { terms.correlationID }
-    var demand: AuthenticationDemand { terms.demand }
+    var demand: AuthenticationDemand { target.completed(terms.demand, of: client.id) }
     /// How a provider other than a carrier delivers the tokens; nil for a carrier, whose notification has them.
     var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDelivery.mode }
 
@@ -82,6 +82,7 @@ extension BackchannelAuthenticationContext {
         guard message.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
         return { (token) async throws(OIDCError) in
             var request = message
+            request.acrValues = demand.acrValues
             if mode == .ping { request.notificationToken = token.text }
             return try await relyingParty.authenticate(
                 request, client: client.credentials, signedWith: client.rules.signingKey, provider: provider,

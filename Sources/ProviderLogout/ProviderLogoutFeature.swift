@@ -141,7 +141,7 @@ extension ProviderSignOut {
     fileprivate func comeBack(_ request: Request, below path: String) async throws -> Response {
         // HEAD, as link checkers send it, must not spend the state.
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        let state = request.repairedQuery["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
+        let state = try request.repairedQuery["state"].flatMap { $0.utf8.count <= 256 ? Secret($0) : nil }
         guard let location = try await finish(at: request.provider, state: state) else {
             return BrowserPages.page(
                 .ok, below: path, title: "You are signed out", "<p>You may close this window.</p>")

@@ -128,7 +128,7 @@ extension RedirectSignIn {
             start: request, clientID: client.id, correlationID: correlationID,
             browserHash: isBound ? browser.map(Self.hash) : nil)
         pending.start.demand.scopes = scopes(of: request, client, target)
-        if let fixed = target.fixedDemand(of: client.id) { pending.start.demand.complete(with: fixed) }
+        pending.start.demand = target.completed(pending.start.demand, of: client.id)
         if pending.start.demand.prompt.contains(.login) { pending.start.demand.since = environment.clock.now() }
         pending.subnet = request.caller.subnet
         guard let carriers = target.provider.carriers else {

@@ -228,6 +228,11 @@ package final class SignInTarget: Sendable {
         hasIDTokens ? server.fixedDemands[clientID] : nil
     }
 
+    /// What a request that this server writes demands: what an app asks for, and what the configuration demands.
+    package func completed(_ demand: AuthenticationDemand, of clientID: ClientID) -> AuthenticationDemand {
+        fixedDemand(of: clientID).map { fixed in altered(demand) { $0.complete(with: fixed) } } ?? demand
+    }
+
     /// The metadata of the carrier of a network, or of the one provider.
     package func discover(
         _ network: MCCMNC?, for clientID: ClientID, _ correlationID: CorrelationID
@@ -375,7 +380,7 @@ extension AuthenticationDemand {
 
     /// Demands also what the configuration demands, of which an app may only narrow the levels and shorten the age. If
     /// none of the app's levels is the configuration's, they are replaced: this server writes the request.
-    package mutating func complete(with fixed: AuthenticationDemand) {
+    mutating func complete(with fixed: AuthenticationDemand) {
         let narrowed = acrValues.filter(fixed.acrValues.contains)
         if !fixed.acrValues.isEmpty { acrValues = narrowed.isEmpty ? fixed.acrValues : narrowed }
         if prompt.isEmpty || fixed.prompt.contains(.login) && !prompt.contains(.login) { prompt = fixed.prompt }

@@ -196,7 +196,6 @@ extension BackchannelAuthenticationParameters {
         guard reader.problems.isEmpty, let clientID, let user else { throw reader.refusal(correlationID) }
         var message = BackchannelAuthenticationRequest(scopes: demand.scopes, hint: user.hint)
         message.bindingMessage = bindingMessage
-        message.acrValues = demand.acrValues
         message.requestedExpiry = requestedExpiry
         message.userCode = userCode.map { Secret($0) }
         self.init(

@@ -30,10 +30,12 @@ public struct Query: Sendable, Hashable {
     }
 
     /// Reads what browsers bring from elsewhere. Its author would not see an error: broken escapes stay as they are,
-    /// and bytes that are not UTF-8 are replaced (URL Standard, application/x-www-form-urlencoded). Parameters after
-    /// the first 100 are left out.
-    package init(repairing bytes: some Collection<UInt8>) {
-        items = bytes.split(separator: UInt8(ascii: "&"), maxSplits: 100).prefix(100).map { part in
+    /// and bytes that are not UTF-8 are replaced (URL Standard, application/x-www-form-urlencoded). Nil for more than
+    /// 100 parameters.
+    package init?(repairing bytes: some Collection<UInt8>) {
+        let parts = bytes.split(separator: UInt8(ascii: "&"), maxSplits: 100)
+        guard parts.count <= 100 else { return nil }
+        items = parts.map { part in
             let value = part.firstIndex(of: UInt8(ascii: "=")).map { part[$0...].dropFirst() }
             return Item(
                 name: PercentEncoding.repairForm(part.prefix { $0 != UInt8(ascii: "=") }),

@@ -35,7 +35,13 @@ public struct Request: Sendable {
     }
 
     /// As ``query``, of a browser that comes from elsewhere: what is malformed is repaired.
-    package var repairedQuery: Query { Query(repairing: (head.rawQuery ?? "").utf8) }
+    /// - Throws: ``HTTPError`` 400 for more than 100 parameters.
+    package var repairedQuery: Query {
+        get throws(HTTPError) {
+            guard let query = Query(repairing: (head.rawQuery ?? "").utf8) else { throw .malformedQuery }
+            return query
+        }
+    }
 
     /// The fields of the head.
     public var headers: RequestHeaders { RequestHeaders(head: head) }
@@ -50,7 +56,7 @@ extension HTTPField.Name {
 extension HTTPError {
     fileprivate static let malformedQuery = HTTPError(
         .badRequest, code: "invalid_request",
-        message: "The query is malformed. Send name=value pairs, joined by & and percent-encoded.")
+        message: "The query is malformed. Send at most 100 name=value pairs, joined by & and percent-encoded.")
 }
 
 extension Request {

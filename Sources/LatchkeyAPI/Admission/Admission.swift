@@ -389,14 +389,15 @@ struct CrossOrigin: Sendable {
         // A preflight does not name the key: any key for the origin admits it.
         await stored.refresh()
         guard isAllowed(origin) else { return nil }
-        return Response(
-            status: .noContent,
-            headers: [
-                .accessControlAllowMethods: "GET, POST, PATCH, DELETE",
-                .accessControlAllowHeaders: (["Authorization, Content-Type, X-API-KEY"] + Self.fields(of: request))
-                    .joined(separator: ", "),
-                .accessControlMaxAge: "7200",
-            ])
+        var headers: HTTPFields = [
+            .accessControlAllowMethods: "GET, POST, PATCH, DELETE",
+            .accessControlAllowHeaders: (["Authorization, Content-Type, X-API-KEY"] + Self.fields(of: request))
+                .joined(separator: ", "),
+            .accessControlMaxAge: "7200",
+        ]
+        // A public page calls a server in a private network (WICG Private Network Access section 3.1).
+        if request.headers[.requestPrivateNetwork] == "true" { headers[.allowPrivateNetwork] = "true" }
+        return Response(status: .noContent, headers: headers)
     }
 
     /// The names of the fields that a page will send. An allowed origin may send any: tracing libraries add theirs to
@@ -426,11 +427,13 @@ struct CrossOrigin: Sendable {
 
 extension HTTPField.Name {
     // Each text is a token, so the fallback is never used.
+    fileprivate static let allowPrivateNetwork = HTTPField.Name("Access-Control-Allow-Private-Network") ?? .from
     static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
     /// RFC 7239.
     static let forwarded = HTTPField.Name("Forwarded") ?? .from
     static let rateLimit = HTTPField.Name("RateLimit") ?? .from
     static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
+    fileprivate static let requestPrivateNetwork = HTTPField.Name("Access-Control-Request-Private-Network") ?? .from
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
     /// W3C Trace Context section 3.2.
     static let traceparent = HTTPField.Name("traceparent") ?? .from

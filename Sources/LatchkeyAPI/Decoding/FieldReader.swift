@@ -323,7 +323,8 @@ package enum BodyFields {
     package static func repairedForm(_ request: Request) throws(APIError) -> Query {
         guard try isForm(request) else { throw .notAForm }
         guard request.body.count <= keylessBytes else { throw .bodyTooLarge }
-        return Query(repairing: request.body)
+        guard let form = Query(repairing: request.body) else { throw .notAForm }
+        return form
     }
 
     /// The name that a query has more than once. The body of a call never has one.

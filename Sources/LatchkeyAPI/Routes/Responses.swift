@@ -118,7 +118,8 @@ package struct APIError: Error, Sendable {
         APIError(.badRequest, "invalid_request", .invalidRequest, description, correlationID: correlationID)
     }
 
-    package static let notAForm = malformed("The body is not a form. Send application/x-www-form-urlencoded.")
+    package static let notAForm = malformed(
+        "The body is not a form. Send application/x-www-form-urlencoded, with at most 100 fields.")
 
     /// The provider vouches for the user, who is not registered.
     /// - Parameter compatibility: With `compat.android` the error has the name that the published Android example

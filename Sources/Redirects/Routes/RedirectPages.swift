@@ -146,7 +146,7 @@ extension RedirectSignIn {
     func showSignInPage(_ request: Request) async throws -> Response {
         let address = api.baseURL.url.map { $0 + SignInPage.path }
         var page = SignInPage(path: api.baseURL.path, hasConsole: feature.hasConsole)
-        page.outcome = SignInPage.Outcome(request.repairedQuery)
+        page.outcome = SignInPage.Outcome(try request.repairedQuery)
         if let token = api.cookies.session(of: request) {
             page.user = try await api.useCases.sessions.authenticate(token)?.user
         }

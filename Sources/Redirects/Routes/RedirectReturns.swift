@@ -17,7 +17,7 @@ extension RedirectSignIn {
     private func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         _ = try api.useCases.providers.find(request.provider)
-        return try await readResponse(request.repairedQuery.only(AuthorizationResponse.names), request)
+        return try await readResponse(try request.repairedQuery.only(AuthorizationResponse.names), request)
     }
 
     /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of

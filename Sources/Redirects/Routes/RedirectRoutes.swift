@@ -50,7 +50,7 @@ extension RedirectSignIn: BrowserRedirects {
         fallback: ((ClientID?, ClientType) -> String?)? = nil
     ) async throws -> Response {
         // What is not known is ignored, such as what mailers and shops add to links.
-        var reader = FieldReader(.form(request.repairedQuery))
+        var reader = FieldReader(.form(try request.repairedQuery))
         // Addresses are in logs and histories.
         for name in ["phone_number", "phoneNumber"] where reader.has(name) {
             reader.refuse(name, "must not be in an address: post the start")
@@ -103,7 +103,7 @@ extension RedirectSignIn: BrowserRedirects {
 
     /// A third party, such as the provider, has sent the browser here to sign in.
     private func initiateLogin(_ request: Request) async throws -> Response {
-        try await begin(try start(initiatedBy: request.repairedQuery, of: request), request)
+        try await begin(try start(initiatedBy: try request.repairedQuery, of: request), request)
     }
 
     /// A browser sends no `SameSite=Lax` cookie with another site's form, and the cookie of a sign-in that is under way

@@ -102,11 +102,11 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin
-    /// of an app's shell or of a browser's extension, which is kept byte for byte.
+    /// of an app's shell or of a browser's extension, which is kept byte for byte, but for the port of http.
     public init?(_ text: String) {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
             guard Self.isOfShell(text) else { return nil }
-            self.text = text
+            self.text = text.hasPrefix("http:") && text.hasSuffix(":80") ? String(text.dropLast(3)) : text
             return
         }
         let authority = text.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3)

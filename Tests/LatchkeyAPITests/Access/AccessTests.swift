@@ -161,6 +161,9 @@ struct AccessTests {
             ("tauri://localhost", "tauri://localhost"), ("http://tauri.localhost", "http://tauri.localhost"),
             ("https://tauri.localhost", "https://tauri.localhost"), ("app://-", "app://-"),
             ("http://tauri.localhost:1430", "http://tauri.localhost:1430"),
+            ("http://tauri.localhost:80", "http://tauri.localhost"), ("app://a:80", "app://a:80"),
+            ("https://tauri.localhost:443", "https://tauri.localhost"), ("http://localhost:80", "http://localhost"),
+            ("http://a.localhost:8080", "http://a.localhost:8080"), ("https://localhost", "https://localhost"),
             ("chrome-extension://aBc", "chrome-extension://aBc"),
             ("moz-extension://3f25-4f89", "moz-extension://3f25-4f89"),
             ("capacitor://localhost/", nil), ("capacitor://", nil), ("null", nil), ("file://", nil), ("file://a", nil),
@@ -204,6 +207,18 @@ struct AccessTests {
         #expect(try await allowed(tracing) == "\(usual), \(tracing)")
         #expect(try await allowed(tracing, of: "https://other.example") == nil)
         for malformed in ["", "a;b", "a\u{E9}"] { #expect(try await allowed(malformed) == usual) }
+        let requestPrivateNetwork = try #require(HTTPField.Name("Access-Control-Request-Private-Network"))
+        let allowPrivateNetwork = try #require(HTTPField.Name("Access-Control-Allow-Private-Network"))
+        #expect(answer.headers[allowPrivateNetwork] == nil)
+        let rows = [("https://web.example", "true", true), ("https://web.example", "false", false)]
+        for (origin, asked, isAllowed) in rows + [("https://other.example", "true", false)] {
+            let preflight = altered(headers) {
+                $0[.origin] = origin
+                $0[requestPrivateNetwork] = asked
+            }
+            let answer = try await app.send(.options, "/users/me", preflight, apiKey: nil)
+            #expect(answer.headers[allowPrivateNetwork] == (isAllowed ? "true" : nil), "\(origin) \(asked)")
+        }
         let none = try await TestApp().send(.options, "/users/me", headers, apiKey: nil)
         #expect(none.headers[.accessControlAllowOrigin] == nil)
         #expect(none.headers[.vary] == nil)

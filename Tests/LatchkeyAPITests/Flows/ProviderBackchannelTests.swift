@@ -412,6 +412,25 @@ struct ProviderBackchannelTests {
         #expect(try await calls.poll(handle, after: 6).error == "invalid_id_token", "\(check)")
     }
 
+    @Test(
+        "asks for the levels that are fixed, and its ID token must meet them and the fixed age",
+        arguments: [
+            ("a3", 0, "a3", true), ("a3", -60, "a1 a3", true), ("a3", nil, "a3", false), ("a3", -600, "a3", false),
+            ("a1", 0, "a3", false), ("a1", 0, nil, false),
+        ] as [(String, Int64?, String?, Bool)])
+    func fixedDemand(_ acr: String, _ age: Int64?, _ asked: String?, _ isAccepted: Bool) async throws {
+        let calls = try ProviderBackchannelCalls(
+            rules: { $0.parameters.fixed = ["acr_values": "a3", "max_age": "60"] })
+        let started = try await calls.start(asked.map { ["acr_values": "\"\($0)\""] } ?? [:])
+        let handle = try #require(started.text("auth_req_id"))
+        #expect(try calls.asked()["acr_values"] == "a3")
+        let time = age.map { "\(calls.app.clock.now.secondsSinceEpoch + 6 + $0)" }
+        calls.app.carrier.script { $0.claims = ["acr": "\"\(acr)\"", "auth_time": time] }
+        calls.answer(with: nil)
+        let answer = try await calls.poll(handle, after: 6)
+        #expect(answer.error == (isAccepted ? nil : "invalid_id_token"), "\(answer.body)")
+    }
+
     @Test("accepts an ID token with the request's id, and one with a nonce, which CIBA does not have")
     func validIDToken() async throws {
         let calls = try ProviderBackchannelCalls()

@@ -169,6 +169,10 @@ struct RedirectReturnTests {
             .get, "/auth/zenkey/start?client_type=web&redirect_uri=\(Self.page)&mccmnc=310410&mccmnc=310410",
             apiKey: nil)
         #expect(repeated.status == 400 && repeated.body.contains("mccmnc is repeated"))
+        let many = String(repeating: "a=b&", count: 100)
+        let tooMany = try await walk.app.send(
+            .get, "/auth/zenkey/start?\(many)client_type=web&redirect_uri=\(Self.page)", apiKey: nil)
+        #expect(tooMany.status == 400 && tooMany.body.contains("at most 100"), "\(tooMany.body)")
     }
 
     @Test(
