@@ -87,11 +87,14 @@ extension CarrierSimulator {
     private func addOperators(to router: inout Router) {
         let root = "/operators/{mccmnc}"
         let numbers = NumberVerificationEndpoints(simulator: self)
-        router.get(root + "/api/number-verification/v2/device-phone-number", numbers.share)
-        router.post(root + "/api/number-verification/v2/verify", numbers.verify)
         let swaps = SIMSwapEndpoints(simulator: self)
-        router.post(root + "/api/sim-swap/v2/check", swaps.check)
-        router.post(root + "/api/sim-swap/v2/retrieve-date", swaps.retrieveDate)
+        // Below a prefix of none to two segments. The profile says which one is right.
+        for api in ["/api", "/api/{prefix}", "/api/{prefix}/{more}"].map({ root + $0 }) {
+            router.get(api + "/number-verification/{version}/device-phone-number", numbers.share)
+            router.post(api + "/number-verification/{version}/verify", numbers.verify)
+            router.post(api + "/sim-swap/{version}/check", swaps.check)
+            router.post(api + "/sim-swap/{version}/retrieve-date", swaps.retrieveDate)
+        }
         router.post(root + "/api/telco-finder/v1/search", TelcoFinderEndpoint(simulator: self).search)
         let controls = ControlEndpoints(simulator: self)
         router.post(root + "/operator-tokens", Self.shared(controls.makeToken))

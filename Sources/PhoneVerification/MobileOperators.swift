@@ -55,7 +55,8 @@ package struct MobileOperators: ServerGroup {
         of run: SignInRun, at provider: ProviderMetadata
     ) async throws(SignInError) -> VerifiedSignIn {
         let mobileOperator = try mobileOperator(of: run.target)
-        let tokens = try await run.tokens(for: mobileOperator.scopes, at: provider, pausing: pause)
+        let tokens = try await run.tokens(
+            for: mobileOperator.scopes, of: mobileOperator, at: provider, pausing: pause)
         // Only now, so that texts that no operator accepts take no room in the store.
         let use = run.request.standsInForCode ? use(of: run.request) : nil
         do throws(SignInError) {

@@ -261,7 +261,7 @@ extension OperatorDirectory {
         let mobileOperator = try operators.mobileOperator(of: run.target)
         let asked = subject.phoneNumber.flatMap(MSISDN.init)
         let tokens = try await run.tokens(
-            for: mobileOperator.scopes(toVerify: asked), at: provider, pausing: operators.pause)
+            for: mobileOperator.scopes(toVerify: asked), of: mobileOperator, at: provider, pausing: operators.pause)
         guard let found = try await run.number(asked, from: mobileOperator, with: tokens, at: provider, self)
         else { return subject.ended(.mismatch, phoneNumber: asked?.text, simSwapped: nil, at: environment.clock.now()) }
         return subject.ended(

@@ -118,7 +118,7 @@ extension FieldReader {
         guard has("operator_token") || has("operatorToken") else {
             return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")
         }
-        return visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
+        return visibleText("operator_token", ["operatorToken"], limit: 16_384, required: true).map { Secret($0) }
     }
 }
 

@@ -14,9 +14,8 @@ extension RelyingParty {
         at apis: OperatorAPIs, with tokens: TokenResponse, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> MSISDN {
         try await call(
-            "The request for the device's number", .get,
-            apis.root.appending(path: "/number-verification/v2/device-phone-number"), correlationID.correlator,
-            body: [], with: tokens, .numberVerification, of: provider, correlationID,
+            "The request for the device's number", .get, apis.numberVerification("device-phone-number"),
+            apis.headers(correlationID), body: [], with: tokens, .numberVerification, of: provider, correlationID,
             read: OperatorAPIResponse.devicePhoneNumber)
     }
 
@@ -33,8 +32,8 @@ extension RelyingParty {
         var body = JSONObjectWriter(capacity: 96)
         if hashed { body.add("hashedPhoneNumber", number.hashed) } else { body.add("phoneNumber", number.text) }
         return try await call(
-            "The verification of the number", .post, apis.root.appending(path: "/number-verification/v2/verify"),
-            correlationID.correlator, body: body.finish(), with: tokens, .numberVerification, of: provider,
+            "The verification of the number", .post, apis.numberVerification("verify"),
+            apis.headers(correlationID), body: body.finish(), with: tokens, .numberVerification, of: provider,
             correlationID,
             // The schema NumberVerificationMatchResponse.
             read: OperatorAPIResponse.flag("devicePhoneNumberVerified"))
@@ -44,22 +43,21 @@ extension RelyingParty {
     ///
     /// - Parameters:
     ///   - hours: How far back, from 1 to 2400.
-    ///   - purpose: Of the call.
+    ///   - scopes: Of the access token: the operation ``OperatorScope/checkSIMSwap``, with its purpose.
     /// - Throws: ``OIDCError/Code/apiRefused``; what a token request throws; ``OIDCError/Code/unusableResponse``; a
     ///   transport code.
     func isSIMSwapped(
-        of number: MSISDN, withinHours hours: Int, for purpose: Purpose, at apis: OperatorAPIs,
+        of number: MSISDN, withinHours hours: Int, scopes: [String], at apis: OperatorAPIs,
         client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> Bool {
         let tokens = try await clientTokens(
-            for: [purpose.scope, OperatorScope.checkSIMSwap], client: client, provider: provider,
-            correlationID: correlationID)
+            for: scopes, client: client, provider: provider, correlationID: correlationID)
         var body = JSONObjectWriter(capacity: 96)
         body.add("phoneNumber", number.text)
         body.add("maxAge", Int64(hours))
         return try await call(
-            "The SIM swap check", .post, apis.root.appending(path: "/sim-swap/v2/check"), correlationID.correlator,
-            body: body.finish(), with: tokens, .simSwap, of: provider, correlationID,
+            "The SIM swap check", .post, apis.checkSIMSwap, apis.headers(correlationID), body: body.finish(),
+            with: tokens, .simSwap, of: provider, correlationID,
             // The schema CheckSimSwapInfo (SIM Swap r3.3).
             read: OperatorAPIResponse.flag("swapped"))
     }
@@ -101,7 +99,23 @@ extension ProviderMetadata {
 extension MobileOperatorSettings {
     /// The scopes to verify a number: to compare it, or without one to ask for it.
     func scopes(toVerify number: MSISDN?) -> [String] {
-        number == nil ? scopes : ["openid", purpose.scope, OperatorScope.verify]
+        number == nil ? scopes : ["openid"] + scopes(for: .verify)
+    }
+}
+
+/// Where the operations of the APIs are, and what requests to all of them have.
+extension OperatorAPIs {
+    fileprivate func numberVerification(_ operation: String) -> EndpointURL {
+        below("number-verification/\(deployment.numberVerification)/\(operation)")
+    }
+
+    fileprivate var checkSIMSwap: EndpointURL { below("sim-swap/\(deployment.simSwap)/check") }
+
+    private func below(_ path: String) -> EndpointURL { root.appending(path: "\(deployment.prefix)/\(path)") }
+
+    /// Those of Telco Finder are at another server, and have no more than the correlator.
+    fileprivate func headers(_ correlationID: CorrelationID) -> [(name: String, value: String)] {
+        correlationID.correlator + deployment.headers.map { (name: $0.key, value: $0.value.exposed) }
     }
 }
 

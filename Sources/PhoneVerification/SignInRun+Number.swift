@@ -51,8 +51,8 @@ extension SignInRun {
         guard policy.ifSwapped != .off else { return nil }
         do throws(OIDCError) {
             let isSwapped = try await relyingParty.isSIMSwapped(
-                of: number, withinHours: policy.maximumAge, for: mobileOperator.purpose, at: mobileOperator.apis,
-                client: client.credentials, provider: provider, correlationID: correlationID)
+                of: number, withinHours: policy.maximumAge, scopes: mobileOperator.scopes(for: .checkSIMSwap),
+                at: mobileOperator.apis, client: client.credentials, provider: provider, correlationID: correlationID)
             guard isSwapped else { return .unchanged }
         } catch {
             guard policy.ifUnknown == .accept else { throw .refusedTokens(error, codeWasPosted: true) }
@@ -74,13 +74,18 @@ enum SIMSwapFinding: String {
 
 /// The tokens of an operator: for a code, or for a TS.43 temporary token, which works over any network.
 extension SignInRun {
-    /// - Parameter scopes: What an operator token is exchanged for, with exactly one purpose.
+    /// - Parameters:
+    ///   - scopes: What an operator token is exchanged for, with exactly one purpose.
+    ///   - mobileOperator: Whose token it is.
     func tokens(
-        for scopes: [String], at provider: ProviderMetadata, pausing pause: PollPauses
+        for scopes: [String], of mobileOperator: MobileOperatorSettings, at provider: ProviderMetadata,
+        pausing pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
         guard request.standsInForCode else { return try await askingOperator(await redeemCode(at: provider)) }
         begin(.token)
-        return try await exchangeOperatorToken(for: scopes, at: provider, pause)
+        // As the hint for a user (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
+        let hint = Secret(mobileOperator.apis.deployment.operatorTokenPrefix + request.code.exposed)
+        return try await exchange(hint, for: scopes, at: provider, pause)
     }
 
     /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
@@ -88,11 +93,9 @@ extension SignInRun {
 
     /// Exchanges the operator token, in the way that the operator's metadata says: for a JWT, or without a page by a
     /// backchannel authentication (CIBA Core section 7.1). It is spent then: neither request is repeated.
-    private func exchangeOperatorToken(
-        for scopes: [String], at provider: ProviderMetadata, _ pause: PollPauses
+    private func exchange(
+        _ hint: Secret, for scopes: [String], at provider: ProviderMetadata, _ pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
-        // As the hint for a user (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
-        let hint = Secret("operatortoken:" + request.code.exposed)
         guard provider.takesOperatorTokensByBackchannel else {
             return try await askingOperator(
                 await relyingParty.tokens(

@@ -49,7 +49,7 @@ struct OperatorAPITests {
         let relyingParty: RelyingParty
         let provider: ProviderMetadata
         let client: ClientCredentials
-        let apis: OperatorAPIs
+        var apis: OperatorAPIs
         let number: MSISDN
         let correlationID: CorrelationID
 
@@ -102,9 +102,10 @@ struct OperatorAPITests {
 
         func swap() async throws(OIDCError) -> Bool {
             guard let purpose = Purpose("dpv:FraudPreventionAndDetection") else { return false }
+            let settings = MobileOperatorSettings(name: "northwind", networks: [], apis: apis, purpose: purpose)
             return try await relyingParty.isSIMSwapped(
-                of: number, withinHours: 72, for: purpose, at: apis, client: client, provider: provider,
-                correlationID: correlationID)
+                of: number, withinHours: 72, scopes: settings.scopes(for: .checkSIMSwap), at: apis, client: client,
+                provider: provider, correlationID: correlationID)
         }
 
         /// The one request to the operator's APIs.
@@ -200,6 +201,90 @@ struct OperatorAPITests {
         #expect(claims["aud"]?.string == Self.tokenURL)
         let times = (claims["iat"]?.integer ?? 0, claims["exp"]?.integer ?? 0)
         #expect((1...300).contains(times.1 - times.0))
+    }
+
+    static let deployments: [(change: @Sendable (inout OperatorDeployment) -> Void, number: String, swap: String)] = [
+        ({ _ in }, "/number-verification/v2/", "/sim-swap/v2/check"),
+        ({ $0.numberVerification = "v0" }, "/number-verification/v0/", "/sim-swap/v2/check"),
+        ({ $0.simSwap = "v1" }, "/number-verification/v2/", "/sim-swap/v1/check"),
+        (
+            { ($0.numberVerification, $0.simSwap, $0.prefix) = ("v031", "v040", "/camara") },
+            "/camara/number-verification/v031/", "/camara/sim-swap/v040/check"
+        ),
+        (
+            { $0.prefix = "/aggregator/v031" }, "/aggregator/v031/number-verification/v2/",
+            "/aggregator/v031/sim-swap/v2/check"
+        ),
+    ]
+
+    @Test("The prefix and the version of each API are in its path", arguments: deployments.indices)
+    func deployedPaths(_ index: Int) async throws {
+        let (change, number, swap) = Self.deployments[index]
+        let calls: [(path: String, call: (Stage) async throws -> Void)] = [
+            (number + "device-phone-number", { _ = try await $0.deviceNumber() }),
+            (number + "verify", { _ = try await $0.verification() }), (swap, { _ = try await $0.swap() }),
+        ]
+        for (path, call) in calls {
+            var stage = try await Stage(
+                .json(
+                    #"{"devicePhoneNumber":"+14155550101","devicePhoneNumberVerified":true,"swapped":false}"#))
+            change(&stage.apis.deployment)
+            try await call(stage)
+            #expect(try stage.sent().request.url.text == Self.root + path)
+        }
+    }
+
+    @Test("The header fields of a deployment are in calls of the APIs, and in no other request")
+    func deployedHeaders() async throws {
+        var stage = try await Stage(.json(#"{"swapped":true}"#))
+        stage.apis.deployment.headers = ["x-api-key": Secret("key-1"), "x-tenant": Secret("shop")]
+        #expect(try await stage.swap())
+        let headers = try stage.sent().headers
+        #expect(headers["x-api-key"] == "key-1" && headers["x-tenant"] == "shop")
+        #expect(headers["Authorization"] == "Bearer access-1" && headers["x-correlator"] == "corr-1")
+        let others = stage.http.requests.filter { !$0.url.text.hasPrefix(Self.root) }
+        #expect(others.contains { $0.url.text == Self.tokenURL })
+        #expect(others.allSatisfy { !$0.headers.contains { $0.name.hasPrefix("x-") && $0.value == "key-1" } })
+        #expect(!"\(stage.apis)".contains("key-1") && !String(reflecting: stage.apis).contains("key-1"))
+    }
+
+    @Test(
+        "The scopes of a call have the operator's form",
+        arguments: [
+            (
+                .separate,
+                [
+                    "dpv:X number-verification:device-phone-number:read", "dpv:X number-verification:verify",
+                    "dpv:X sim-swap:check",
+                ]
+            ),
+            (
+                .combined,
+                [
+                    "dpv:X#number-verification:device-phone-number:read", "dpv:X#number-verification:verify",
+                    "dpv:X#sim-swap:check",
+                ]
+            ),
+            (
+                .combinedV0,
+                [
+                    "dpv:X#number-verification-share-read", "dpv:X#number-verification-verify-read",
+                    "dpv:X#check-sim-swap",
+                ]
+            ),
+            (.purpose, ["dpv:X", "dpv:X", "dpv:X"]),
+        ] as [(OperatorDeployment.ScopeForm, [String])])
+    func scopes(_ form: OperatorDeployment.ScopeForm, _ expected: [String]) throws {
+        let root = try #require(EndpointURL(Self.root, policy: .httpsOnly))
+        var settings = MobileOperatorSettings(
+            name: "northwind", networks: [], apis: try #require(OperatorAPIs(root: root)),
+            purpose: try #require(Purpose("dpv:X")))
+        settings.apis.deployment.scopeForm = form
+        let operations: [OperatorScope] = [.devicePhoneNumber, .verify, .checkSIMSwap]
+        #expect(operations.map { settings.scopes(for: $0).joined(separator: " ") } == expected)
+        #expect(settings.scopes.joined(separator: " ") == "openid " + expected[0])
+        let number = try #require(MSISDN("+14155550101"))
+        #expect(settings.scopes(toVerify: number).joined(separator: " ") == "openid " + expected[1])
     }
 
     @Test("A token that is bound to a key is sent with its proof")

@@ -64,7 +64,7 @@ struct BackchannelEndpoint: Sendable {
         guard !parameters.has("login_hint_token"), !parameters.has("id_token_hint")
         else { throw .invalidRequest("The login_hint must be the only hint.") }
         guard let hint = parameters["login_hint"] else { throw .invalidRequest("There is no login_hint.") }
-        let scopes = try OperatorScopes(parameters["scope"])
+        let scopes = try OperatorScopes(parameters["scope"], at: site)
         guard scopes.names.contains("openid") else { throw .invalidRequest("The scope must contain openid.") }
         let (user, isAuthenticated) = try simulator.subscriber(
             hintedBy: hint, at: site, or: OAuthError("unknown_user_id", "The login_hint names no subscriber."))

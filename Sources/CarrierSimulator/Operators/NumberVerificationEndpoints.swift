@@ -2,12 +2,12 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// CAMARA's API Number Verification, version 2. An access token is good for one call, because it stands for one
+/// CAMARA's API Number Verification, in the version of the profile: what is used of it is the same in all. An access token is good for one call, because it stands for one
 /// authentication by the network.
 struct NumberVerificationEndpoints: Sendable {
     let simulator: CarrierSimulator
 
-    /// `GET {apiRoot}/number-verification/v2/device-phone-number`.
+    /// `GET {apiRoot}/number-verification/{version}/device-phone-number`.
     func share(_ request: Request) async throws -> Response {
         try await simulator.serveAPI(
             .devicePhoneNumber, request, faults: "operator-number-", scopes: [OperatorScopes.numberShare]
@@ -18,7 +18,7 @@ struct NumberVerificationEndpoints: Sendable {
         }
     }
 
-    /// `POST {apiRoot}/number-verification/v2/verify` with `phoneNumber` or `hashedPhoneNumber` (SHA-256).
+    /// `POST {apiRoot}/number-verification/{version}/verify` with `phoneNumber` or `hashedPhoneNumber` (SHA-256).
     func verify(_ request: Request) async throws -> Response {
         try await simulator.serveAPI(
             .numberVerify, request, faults: "operator-number-", scopes: [OperatorScopes.numberVerify]

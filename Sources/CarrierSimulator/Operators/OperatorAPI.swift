@@ -10,6 +10,9 @@ extension OAuthError {
         "PERMISSION_DENIED", "The access token does not have the required scope.", status: .forbidden)
     static let notFound = Self(
         "IDENTIFIER_NOT_FOUND", "The operator does not know the phone number.", status: .notFound)
+    fileprivate static let noSuchPath = Self("NOT_FOUND", "The operator has no such API.", status: .notFound)
+    fileprivate static let headerMissing = Self(
+        "UNAUTHENTICATED", "A header field is missing or wrong.", status: .unauthorized)
     static let missingIdentifier = Self(
         "MISSING_IDENTIFIER", "The phone number is not identified.", status: .unprocessableContent)
 
@@ -77,6 +80,11 @@ extension CarrierSimulator {
                 guard request.headers.values(of: OperatorCall.correlatorField).allSatisfy(OperatorCall.isCorrelator)
                 else { throw .invalidArgument("The x-correlator does not have the form of one.") }
                 guard let profile = site.carrier.operatorProfile else { throw .notFound }
+                guard request.path == "\(site.carrier.root)\(site.mccmnc)/api\(profile.path(of: endpoint))"
+                else { throw .noSuchPath }
+                for (name, value) in profile.demandedHeaders {
+                    guard let name = HTTPField.Name(name), request.headers[name] == value else { throw .headerMissing }
+                }
                 if site.has(.operatorWrongAudience) { throw .invalidToken }
                 let (token, grant, proofs) = try grant(of: request, at: site)
                 guard grant.terms.scopes.contains(where: scopes.contains) else { throw .permissionDenied }

@@ -22,6 +22,21 @@ extension CarrierSimulator {
         public var withheldScopes: Set<String> = []
         /// Whether `/verify` takes hashed numbers.
         public var acceptsHashedNumbers = true
+        /// The version of Number Verification in its path.
+        public var numberVerificationVersion = "v2"
+        /// The version of SIM Swap in its path.
+        public var simSwapVersion = "v2"
+        /// What is before the paths of its APIs, as an aggregator has it: up to two segments, such as
+        /// `/aggregator/v031`. Telco Finder has none.
+        public var apiPrefix = ""
+        /// The header fields that calls of its APIs must have beside the access token.
+        public var demandedHeaders: [String: String] = [:]
+        /// What is before an operator token that names a user.
+        public var operatorTokenPrefix = "operatortoken:"
+        /// The length of its operator tokens, if it is more than usual.
+        public var operatorTokenBytes = 0
+        /// How scopes say the purpose.
+        public var scopeForm = ScopeForm.separate
         /// For how many days it keeps SIM changes; nil for ever.
         public var monitoredDays: Int64?
         /// When the SIMs of subscribers last changed, by the user's id. Others have had theirs since ``activation``.
@@ -32,6 +47,31 @@ extension CarrierSimulator {
 
         /// An operator that follows the profile's recommendations.
         public init(mccmncs: [String]) { self.mccmncs = mccmncs }
+    }
+}
+
+extension CarrierSimulator.OperatorProfile {
+    /// How scopes say the purpose.
+    public enum ScopeForm: Sendable, CaseIterable {
+        /// As a scope beside that of the operation.
+        case separate
+        /// Before the operation's name, in one scope.
+        case combined
+        /// Before the name that the operation has in version 0.
+        case combinedV0
+        /// As the only scope besides `openid`.
+        case purpose
+    }
+
+    /// The path of an API's operation below the operator's `apiRoot`.
+    func path(of endpoint: CarrierSimulator.RequestLog.Endpoint) -> String {
+        switch endpoint {
+        case .devicePhoneNumber: "\(apiPrefix)/number-verification/\(numberVerificationVersion)/device-phone-number"
+        case .numberVerify: "\(apiPrefix)/number-verification/\(numberVerificationVersion)/verify"
+        case .simSwapCheck: "\(apiPrefix)/sim-swap/\(simSwapVersion)/check"
+        case .simSwapDate: "\(apiPrefix)/sim-swap/\(simSwapVersion)/retrieve-date"
+        default: "/telco-finder/v1/search"
+        }
     }
 }
 

@@ -2,11 +2,11 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// CAMARA's API SIM Swap, version 2.
+/// CAMARA's API SIM Swap, in the version of the profile: what is used of it is the same in all.
 struct SIMSwapEndpoints: Sendable {
     let simulator: CarrierSimulator
 
-    /// `POST {apiRoot}/sim-swap/v2/check` with `maxAge` in hours, and `phoneNumber` where the token has no user.
+    /// `POST {apiRoot}/sim-swap/{version}/check` with `maxAge` in hours, and `phoneNumber` where the token has no user.
     func check(_ request: Request) async throws -> Response {
         try await simulator.serveAPI(
             .simSwapCheck, request, faults: "operator-sim-swap-",
@@ -20,7 +20,7 @@ struct SIMSwapEndpoints: Sendable {
         }
     }
 
-    /// `POST {apiRoot}/sim-swap/v2/retrieve-date`.
+    /// `POST {apiRoot}/sim-swap/{version}/retrieve-date`.
     func retrieveDate(_ request: Request) async throws -> Response {
         try await simulator.serveAPI(
             .simSwapDate, request, faults: "operator-sim-swap-",

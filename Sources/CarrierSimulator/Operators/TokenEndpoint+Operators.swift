@@ -11,7 +11,7 @@ extension TokenEndpoint {
     func grantOfClient(
         _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite
     ) throws(OAuthError) -> Grant {
-        let scopes = try OperatorScopes(form["scope"])
+        let scopes = try OperatorScopes(form["scope"], at: site)
         guard !scopes.names.contains(where: (OperatorScopes.ofNumberVerification + ["openid"]).contains)
         else { throw OAuthError("invalid_scope", "A scope needs a user.") }
         return Grant(
@@ -36,7 +36,7 @@ extension TokenEndpoint {
         if let fault = simulator.fault(of: assertion, by: client, at: site, audiences: [site.tokenEndpoint]) {
             throw Self.invalid("\(fault) is missing, invalid or used")
         }
-        let scopes = try OperatorScopes(assertion["scope"])
+        let scopes = try OperatorScopes(assertion["scope"], at: site)
         if site.has(.operatorConsentRequired) { throw Self.invalid("subject has not consented") }
         let (user, isAuthenticated) = try simulator.subscriber(
             hintedBy: assertion["sub"] ?? "", at: site,
@@ -70,10 +70,11 @@ struct OperatorScopes: Sendable {
     }
 
     /// The scopes of a space-separated list with exactly one purpose (CAMARA Security and Interoperability Profile,
-    /// Purpose as a scope).
+    /// Purpose as a scope), or in the form that the operator has instead.
     /// - Throws: `invalid_scope`.
-    init(_ text: String?) throws(OAuthError) {
-        let names = (text ?? "").split(separator: " ").map(String.init)
+    init(_ text: String?, at site: CarrierSite) throws(OAuthError) {
+        let form = site.carrier.operatorProfile?.scopeForm ?? .separate
+        let names = try form.separated((text ?? "").split(separator: " ").map(String.init))
         guard !names.isEmpty else { throw OAuthError("invalid_scope", "There is no scope.") }
         guard Set(names).count == names.count else { throw OAuthError("invalid_scope", "A scope occurs twice.") }
         // Telco Finder is no CAMARA API, and has no purposes.
@@ -88,5 +89,34 @@ struct OperatorScopes: Sendable {
             purpose.utf8.dropFirst(4).count > 0, purpose.dropFirst(4).allSatisfy({ $0.isASCII && $0.isLetter })
         else { throw OAuthError("invalid_scope", "There must be exactly one purpose, in the form dpv:PurposeOfDPV.") }
         self.names = names
+    }
+}
+
+extension CarrierSimulator.OperatorProfile.ScopeForm {
+    /// The names of the operations in version 0.
+    private static let namesInV0 = [
+        "number-verification-share-read": OperatorScopes.numberShare,
+        "number-verification-verify-read": OperatorScopes.numberVerify, "check-sim-swap": OperatorScopes.simSwapCheck,
+        "retrieve-sim-swap-date": OperatorScopes.simSwapDate,
+    ]
+
+    /// The scopes as the profile has them: the purpose and the operations by themselves.
+    /// - Throws: `invalid_scope` if they do not have this form.
+    fileprivate func separated(_ names: [String]) throws(OAuthError) -> [String] {
+        guard self != .separate, names != [OperatorScopes.telcoFinder] else { return names }
+        var separated: [String] = []
+        for name in names where name != "openid" {
+            let parts = name.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
+            guard parts[0].hasPrefix("dpv:"), parts.count == (self == .purpose ? 1 : 2)
+            else { throw OAuthError("invalid_scope", "A scope does not have this operator's form.") }
+            if !separated.contains(parts[0]) { separated.append(parts[0]) }
+            guard self != .purpose else { continue }
+            guard let operation = self == .combined ? parts[1] : Self.namesInV0[parts[1]]
+            else { throw OAuthError("invalid_scope", "A scope names no operation.") }
+            separated.append(operation)
+        }
+        guard names.contains("openid")
+        else { return self == .purpose ? separated + [OperatorScopes.simSwapCheck] : separated }
+        return ["openid"] + separated + (self == .purpose ? OperatorScopes.ofNumberVerification : [])
     }
 }

@@ -30,8 +30,10 @@ extension CarrierSimulator {
     }
 
     private func makeHint(at name: String, user: String?, expiresAt: Timestamp?) -> String? {
-        guard let user = withState({ $0.site(name) })?.carrier.user(user) else { return nil }
-        let token = random.token()
+        guard let site = withState({ $0.site(name) }), let user = site.carrier.user(user) else { return nil }
+        var token = random.token()
+        let missing = (site.carrier.operatorProfile?.operatorTokenBytes ?? 0) - token.utf8.count
+        if expiresAt != nil, missing > 0 { token += String(repeating: "x", count: missing) }
         let hint = LoginHint(mccmnc: name, userID: user.id, expiresAt: expiresAt)
         withState { $0.loginHints.put(hint, for: token) }
         return token
@@ -72,8 +74,9 @@ extension CarrierSimulator {
     func subscriber(
         hintedBy hint: String, at site: CarrierSite, or refusal: OAuthError
     ) throws(OAuthError) -> (user: User, isAuthenticated: Bool) {
-        if hint.hasPrefix("operatortoken:") {
-            let text = String(hint.dropFirst(14))
+        let prefix = site.carrier.operatorProfile?.operatorTokenPrefix ?? ""
+        if hint.hasPrefix(prefix), !hint.hasPrefix("tel:") {
+            let text = String(hint.dropFirst(prefix.count))
             let token = withState { state in
                 let token = state.loginHints[text]
                 guard token?.mccmnc == site.mccmnc else { return nil as LoginHint? }

@@ -74,7 +74,7 @@ struct AuthorizationRequest: Sendable {
             else { throw .invalidRequest("The operator shows no page: the prompt must be none.") }
             let terms = GrantTerms(
                 clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(opened),
-                nonce: opened["nonce"], scopes: try OperatorScopes(opened["scope"]).names,
+                nonce: opened["nonce"], scopes: try OperatorScopes(opened["scope"], at: site).names,
                 acr: TokenEndpoint.operatorACR, keyThumbprint: try keyThumbprint(opened))
             return AuthorizationRequest(terms: terms, returning: returning, prompt: ["none"], hintedUserID: nil)
         }

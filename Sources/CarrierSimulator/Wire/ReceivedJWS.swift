@@ -70,7 +70,8 @@ struct ReceivedJWS: Sendable {
 
 /// A client assertion as received (RFC 7523 section 3).
 extension ReceivedJWS {
-    static let maximumAssertionBytes = 16 * 1024
+    /// One about an operator token is the longest.
+    static let maximumAssertionBytes = 32 * 1024
 
     /// The `jti`, of 1 to 255 bytes.
     var assertionID: String? {

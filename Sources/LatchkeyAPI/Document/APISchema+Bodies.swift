@@ -132,7 +132,7 @@ extension APISchema {
 
     package static let operatorToken = visible(
         "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also `operatorToken`.",
-        upTo: 4096)
+        upTo: 16_384)
 
     package static let operatorName = visible(
         "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",

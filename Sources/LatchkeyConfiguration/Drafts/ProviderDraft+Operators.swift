@@ -53,6 +53,7 @@ extension ProviderDraft {
         settings.simSwap = simSwap
         settings.finderID = finderID ?? operatorName
         settings.takesHashes = takesHashes
+        settings.apis.deployment = deployment
         client.rules.scopes = settings.scopes
         let id = ProviderReference(provider: id, operatorName: operatorName).text
         guard let client = client.finished(&context), var provider = provider(id, [client]) else { return nil }

@@ -6,7 +6,8 @@ internal import SignIn
 extension ProviderDraft {
     static let settings =
         ofOpenID + ofClients + [clientList]
-        + (ofNumbers + ofServer(ownKeys, \.telcoFinder.client, in: "telco_finder.")).map { $0.of(.camara) }
+        + (ofNumbers + ofDeployments + [operatorList] + ofServer(ownKeys, \.telcoFinder.client, in: "telco_finder."))
+        .map { $0.of(.camara) }
 
     private static let ofOpenID: [Setting<ProviderDraft>] = [
         Setting(
@@ -273,18 +274,43 @@ extension ProviderDraft {
             "What happens if Telco Finder does not tell the operator of a reported number. refuse: the number is not "
                 + "believed; accept: it is, and the log says so. The default is refuse."
         ).withoutDefault(),
-        Setting(
-            name: "operators", type: "a list of operators", schema: .list(of: .definition("operator")),
-            isSecret: false,
-            meaning: "The mobile operators, each an OpenID provider with CAMARA APIs.",
-            set: { node, draft, context in draft.readOperators(node, &context) },
-            show: { $0.operators.compactMap(\.operatorName).joined(separator: ",") }
-        ).required("list at least one"),
     ]
+
+    /// How the APIs are deployed: at one operator, or at all that do not say it.
+    private static let ofDeployments: [Setting<ProviderDraft>] = [
+        Setting(
+            "api_versions.number_verification", .apiVersion, \.deployment.numberVerification,
+            "The version of Number Verification in its path: v0, v1 or v2, also with two more digits, such as v031."),
+        Setting(
+            "api_versions.sim_swap", .apiVersion, \.deployment.simSwap, "The version of SIM Swap in its path."),
+        Setting(
+            "api_prefix", .pathPrefix, \.deployment.prefix,
+            "What the paths of the CAMARA APIs have before them below api_root, such as /aggregator/v031."),
+        Setting(
+            "headers", .headers, \.deployment.headers, isSecret: true,
+            "Header fields of requests to the CAMARA APIs, by name, such as the key of an aggregator. The operator's "
+                + "token endpoint does not get them. An operator's own take the place of the provider's."),
+        Setting(
+            "operator_token_prefix", .tokenPrefix, \.deployment.operatorTokenPrefix,
+            "What is before an operator token where it names the user (login_hint, or sub of a JWT)."),
+        Setting(
+            "scope_form", .choice, \.deployment.scopeForm,
+            "How scopes say the purpose. separate: dpv:Purpose number-verification:verify; combined: "
+                + "dpv:Purpose#number-verification:verify; combined-v0: dpv:Purpose#number-verification-verify-read; "
+                + "purpose: dpv:Purpose alone."),
+    ]
+
+    /// Each operator begins as what the provider says of all, so this is read after it.
+    private static let operatorList = Setting<ProviderDraft>(
+        name: "operators", type: "a list of operators", schema: .list(of: .definition("operator")), isSecret: false,
+        meaning: "The mobile operators, each an OpenID provider with CAMARA APIs.",
+        set: { node, draft, context in draft.readOperators(node, &context) },
+        show: { $0.operators.compactMap(\.operatorName).joined(separator: ",") }
+    ).required("list at least one")
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).
     static let operatorSettings =
-        ofOperators
+        ofOperators + ofDeployments
         + ofServer(
             ownKeys + [
                 "other_private_key", "other_private_key_id", "other_private_key_alg", "id_token_signed_response_alg",

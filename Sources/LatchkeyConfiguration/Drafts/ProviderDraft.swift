@@ -29,6 +29,7 @@ struct ProviderDraft: GroupDraft {
     var networks: Set<MCCMNC> = []
     var apiRoot: EndpointURL?
     var takesHashes = false
+    var deployment = OperatorDeployment()
     /// What all clients have; without a list of clients, the only one. At an operator this server; of the provider,
     /// what it is at each of them.
     var client = ClientDraft()

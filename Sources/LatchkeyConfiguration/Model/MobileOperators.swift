@@ -29,13 +29,25 @@ public struct MobileOperatorSettings: Sendable, Hashable {
     }
 
     /// The scopes of a sign-in: exactly one purpose.
-    public var scopes: [String] { ["openid", purpose.scope, OperatorScope.devicePhoneNumber] }
+    public var scopes: [String] { ["openid"] + scopes(for: .devicePhoneNumber) }
+
+    /// The scopes of an access token for one operation, with the purpose.
+    package func scopes(for operation: OperatorScope) -> [String] {
+        switch apis.deployment.scopeForm {
+        case .separate: [purpose.scope, operation.rawValue]
+        case .combined: ["\(purpose.scope)#\(operation.rawValue)"]
+        case .combinedV0: ["\(purpose.scope)#\(operation.nameInV0)"]
+        case .purpose: [purpose.scope]
+        }
+    }
 }
 
 /// The CAMARA APIs of one mobile operator, below its `apiRoot`.
 public struct OperatorAPIs: Sendable, Hashable {
     /// The URL that the paths of the APIs follow, without a query.
     public let root: EndpointURL
+    /// How they differ from their published definitions.
+    public var deployment = OperatorDeployment()
 
     /// The APIs below a root; nil if the root has a query.
     public init?(root: EndpointURL) {
@@ -45,13 +57,53 @@ public struct OperatorAPIs: Sendable, Hashable {
 }
 
 /// The scopes of the APIs' operations.
-public enum OperatorScope {
+package enum OperatorScope: String, Sendable {
     /// Of `GET /device-phone-number`.
-    public static let devicePhoneNumber = "number-verification:device-phone-number:read"
+    case devicePhoneNumber = "number-verification:device-phone-number:read"
     /// Of `POST /verify`.
-    public static let verify = "number-verification:verify"
+    case verify = "number-verification:verify"
     /// Of `POST /check` of SIM Swap.
-    public static let checkSIMSwap = "sim-swap:check"
+    case checkSIMSwap = "sim-swap:check"
+
+    /// The name in the first releases, which their version 0 has.
+    fileprivate var nameInV0: String {
+        switch self {
+        case .devicePhoneNumber: "number-verification-share-read"
+        case .verify: "number-verification-verify-read"
+        case .checkSIMSwap: "check-sim-swap"
+        }
+    }
+}
+
+/// How an operator, or an aggregator of operators, deploys the APIs. By default as the published definitions say.
+public struct OperatorDeployment: Sendable, Hashable {
+    /// How scopes say the purpose. The raw values are those of the configuration.
+    public enum ScopeForm: String, Sendable, Hashable, CaseIterable {
+        /// A scope is the purpose, and another one the operation.
+        case separate
+        /// One scope is both.
+        case combined
+        /// As ``combined``, with the operation's name in version 0.
+        case combinedV0 = "combined-v0"
+        /// The purpose alone.
+        case purpose
+    }
+
+    /// The version of Number Verification in its path.
+    public var numberVerification = "v2"
+    /// The version of SIM Swap in its path.
+    public var simSwap = "v2"
+    /// What is before the APIs' paths, such as `/aggregator/v031`; empty for nothing.
+    public var prefix = ""
+    /// Header fields of requests to the APIs, such as a key, by their names in lower case.
+    public var headers: [String: Secret] = [:]
+    /// What is before a TS.43 temporary token where it names the user.
+    public var operatorTokenPrefix = "operatortoken:"
+    /// How scopes say the purpose.
+    public var scopeForm = ScopeForm.separate
+
+    /// As the published definitions say.
+    public init() {}
 }
 
 /// Why an API of an operator is called: a purpose of the W3C Data Privacy Vocabulary, as one of the scopes (CAMARA

@@ -1,3 +1,4 @@
+internal import HTTPCore
 internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
@@ -107,6 +108,33 @@ extension ValueType {
         }
     }
 
+    /// Header fields of requests to a provider's APIs, by their names in lower case. Their values are secret.
+    static var headers: ValueType<[String: Secret]> {
+        .group("a group of header fields, name: value, or name=value,name=value", isText: true) { name, _ in
+            "\(name)=‹redacted›"
+        } key: { (name) throws(InvalidValueError) in
+            try require(
+                (1...128).contains(name.utf8.count) && name.utf8.allSatisfy { ASCII.isToken($0) },
+                else: "is not the name of a header field")
+            // The access token is in Authorization.
+            try require(
+                !headersOfEachRequest.contains(name.lowercased()),
+                else: "is a header field that each request has already",
+                "give the one that the operator names for its key")
+            return name.lowercased()
+        } element: { entry, context in
+            ValueType<Secret>.secret(
+                "the value of a header field", "is not the value of a header field",
+                "give up to 4096 ASCII characters, without a space at an end"
+            ) { text in
+                guard (1...4096).contains(text.utf8.count), text.utf8.allSatisfy(\.isPrintableASCII),
+                    !text.hasPrefix(" "), !text.hasSuffix(" ")
+                else { return nil }
+                return Secret(text)
+            }.read(entry.node, &context)
+        }
+    }
+
     /// Resources by name, each a group with `url`.
     static var resources: ValueType<[String: EndpointURL]> {
         .group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {
@@ -152,3 +180,10 @@ extension ValueType {
         }
     }
 }
+
+/// The fields that requests to a provider's APIs have already, those of the connection, and those of traces.
+private let headersOfEachRequest: Set<String> = [
+    "accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type",
+    "dpop", "expect", "host", "keep-alive", "proxy-authorization", "proxy-connection", "te", "traceparent",
+    "tracestate", "trailer", "transfer-encoding", "upgrade", "x-correlator",
+]

@@ -89,7 +89,7 @@ extension ValueType {
     }
 
     /// As ``parsed(_:show:_:_:_:)``, for secrets.
-    fileprivate static func secret(
+    static func secret(
         _ description: String, _ reason: String, _ remedy: String? = nil,
         _ parse: @escaping @Sendable (String) -> Value?
     ) -> ValueType { .parsed(description, show: { _ in "‹redacted›" }, reason, remedy, parse) }
@@ -244,6 +244,34 @@ extension ValueType {
             "a purpose of the W3C Data Privacy Vocabulary", show: { $0.scope }, "is not a purpose",
             "write dpv: and its name, such as dpv:FraudPreventionAndDetection"
         ) { Purpose($0) }
+    }
+
+    static var apiVersion: ValueType<String> {
+        .parsed("a version", show: { $0 }, "is not a version", "give v0, v1 or v2, or one such as v031") { text in
+            let isKnown = ["v0", "v1", "v2"].contains(text.prefix(2)) && String(text.dropFirst()).isDecimal
+            return isKnown && [2, 4].contains(text.utf8.count) ? text : nil
+        }
+    }
+
+    /// The beginning of a path; empty for none.
+    static var pathPrefix: ValueType<String> {
+        .parsed("a path", show: { $0 }, "is not the beginning of a path", "write one such as /aggregator/v031") {
+            text in
+            let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+            let isPath =
+                text.hasPrefix("/") && text.utf8.count <= 256
+                && segments.allSatisfy { segment in
+                    String(segment).consists(of: .alphanumerics + "-._~") && !["", ".", ".."].contains(segment)
+                }
+            return text.isEmpty || isPath ? text : nil
+        }
+    }
+
+    /// What is before a token; empty for nothing.
+    static var tokenPrefix: ValueType<String> {
+        .parsed("a prefix", show: { $0 }, "is not a prefix", "give up to 64 visible ASCII characters") {
+            $0.utf8.allSatisfy(\.isVisibleASCII) && $0.utf8.count <= 64 ? $0 : nil
+        }
     }
 
     /// The private key of a certificate. Whether it is valid shows with the certificate.

@@ -95,6 +95,67 @@ struct NumberConfigurationTests {
         #expect(policy.maximumAge == hours && policy.ifSwapped == swapped && policy.ifUnknown == unknown)
     }
 
+    @Test("An operator's deployment is the provider's, where it does not say another one")
+    func deployment() throws {
+        let southwind = Self.northwind(
+            ", api_versions: {sim_swap: v1}, api_prefix: '', headers: {x-tenant: shop}, "
+                + "operator_token_prefix: '', scope_form: separate"
+        ).replacing("northwind", with: "southwind").replacing("['310010', '310012']", with: "[]")
+        let more =
+            ", api_versions: {number_verification: v0, sim_swap: v040}, api_prefix: /aggregator/v031, "
+            + "headers: {X-API-Key: 'key 1', X-Tenant: shop-1}, operator_token_prefix: 'ts43:', scope_form: combined-v0"
+        let text = "providers: {\(Self.provider([Self.northwind(), southwind], more))}"
+        let providers = try load(text, files: Self.files).configuration.providers
+        let deployments = providers.compactMap(\.mobileOperator?.apis.deployment)
+        try #require(deployments.count == 2)
+        #expect(deployments.map(\.numberVerification) == ["v0", "v0"])
+        #expect(deployments.map(\.simSwap) == ["v040", "v1"])
+        #expect(deployments.map(\.prefix) == ["/aggregator/v031", ""])
+        #expect(deployments[0].headers == ["x-api-key": Secret("key 1"), "x-tenant": Secret("shop-1")])
+        #expect(deployments[1].headers == ["x-tenant": Secret("shop")])
+        #expect(deployments.map(\.operatorTokenPrefix) == ["ts43:", ""])
+        #expect(deployments.map(\.scopeForm) == [.combinedV0, .separate])
+        #expect(
+            providers.compactMap(\.clients.first?.scopes) == [
+                ["openid", "dpv:FraudPreventionAndDetection#number-verification-share-read"],
+                ["openid", "dpv:FraudPreventionAndDetection", "number-verification:device-phone-number:read"],
+            ])
+        let without = try load("providers: {\(Self.provider())}", files: Self.files).configuration
+        #expect(without.providers.compactMap(\.mobileOperator?.apis.deployment) == [OperatorDeployment()])
+    }
+
+    @Test("The header fields may be in a file, and none of their values is shown")
+    func headers() throws {
+        let file = ["key-of-aggregator": "X-API-Key=secret-1,X-Tenant=secret-2\n"]
+        let text = "providers: {\(Self.provider([Self.northwind()], ", headers_file: key-of-aggregator"))}"
+        let loaded = try load(text, files: Self.files.merging(file) { $1 })
+        let headers = loaded.configuration.providers.first?.mobileOperator?.apis.deployment.headers
+        #expect(headers == ["x-api-key": Secret("secret-1"), "x-tenant": Secret("secret-2")])
+        let shown =
+            ConfigurationReference.values(of: loaded.configuration).map(\.value) + ["\(loaded.configuration)"]
+        #expect(shown.allSatisfy { !$0.contains("secret-1") && !$0.contains("secret-2") })
+    }
+
+    @Test(
+        "A header field that a request has already, and what is none, is refused without its value",
+        arguments: [
+            ("Authorization: s3cret", "that each request has already"),
+            ("DPoP: s3cret", "that each request has already"),
+            ("content-type: s3cret", "that each request has already"),
+            ("HOST: s3cret", "that each request has already"),
+            ("x-correlator: s3cret", "that each request has already"),
+            ("'X Key': s3cret", "is not the name of a header"),
+            ("'': s3cret", "is not the name of a header"), ("X-Key: ''", "is not the value of a header"),
+            ("X-Key: ' s3cret'", "is not the value of a header"), ("X-Key: 's3cret '", "is not the value of a header"),
+            (#"X-Key: "s3cret\r\nX-Other: 1""#, "is not the value of a header"),
+            ("X-Key: {a: s3cret}", "is a group"), ("X-Key: s3cret, x-key: s3cret", "is given twice"),
+        ])
+    func wrongHeaders(_ headers: String, _ reason: String) {
+        let found = Self.found(Self.provider([Self.northwind(", headers: {\(headers)}")]))
+        #expect(found.count == 1 && found[0].contains(reason), "\(found)")
+        #expect(!found.joined().contains("s3cret"))
+    }
+
     private static func finder(_ more: String = "", without name: String? = nil) -> String {
         let members = [
             ("issuer", "'https://auth.finder.example'"), ("api_root", "'https://api.finder.example'"),
@@ -195,6 +256,29 @@ struct NumberConfigurationTests {
                 "telco_finder: is a setting of kind camara;"
             ),
             (provider([northwind()], ", sim_swap: {if_swapped: maybe}"), "is not one of its words"),
+            (provider([northwind()], ", api_versions: v1"), "is a single value"),
+            (provider([northwind()], ", api_versions: {number_verification: v3}"), "is not a version"),
+            (provider([northwind()], ", api_versions: {number_verification: 2}"), "is not a version"),
+            (provider([northwind()], ", api_versions: {sim_swap: v04}"), "is not a version"),
+            (provider([northwind()], ", api_versions: {sim_swap: v0400}"), "is not a version"),
+            (provider([northwind()], ", api_versions: {sim_swap: v1/..}"), "is not a version"),
+            (provider([northwind()], ", api_prefix: aggregator"), "is not the beginning of a path"),
+            (provider([northwind()], ", api_prefix: /"), "is not the beginning of a path"),
+            (provider([northwind()], ", api_prefix: /aggregator/"), "is not the beginning of a path"),
+            (provider([northwind()], ", api_prefix: //evil.example"), "is not the beginning of a path"),
+            (provider([northwind()], ", api_prefix: /a/../b"), "is not the beginning of a path"),
+            (provider([northwind()], ", api_prefix: '/a?b'"), "is not the beginning of a path"),
+            (provider([northwind()], ", api_prefix: '/a%2Fb'"), "is not the beginning of a path"),
+            (provider([northwind()], ", operator_token_prefix: 'a b'"), "is not a prefix"),
+            (
+                provider([northwind()], ", operator_token_prefix: \(String(repeating: "a", count: 65))"),
+                "is not a prefix"
+            ),
+            (provider([northwind()], ", scope_form: joined"), "is not one of its words"),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', headers: {X-Key: a}}",
+                "is a setting of kind camara;"
+            ),
             (provider([northwind()], ", issuer: 'https://a.example'"), "issuer: is a setting of kind oidc or oauth2;"),
             (provider([northwind()], ", clients: 'a:b'"), "clients: is a setting of kind oidc or oauth2;"),
             (provider([northwind()], ", store_tokens: true"), "store_tokens: is a setting of kind oidc or oauth2;"),
