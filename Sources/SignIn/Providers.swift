@@ -380,7 +380,7 @@ extension AuthenticationDemand {
 
     /// Demands also what the configuration demands, of which an app may only narrow the levels and shorten the age. If
     /// none of the app's levels is the configuration's, they are replaced: this server writes the request.
-    mutating func complete(with fixed: AuthenticationDemand) {
+    package mutating func complete(with fixed: AuthenticationDemand) {
         let narrowed = acrValues.filter(fixed.acrValues.contains)
         if !fixed.acrValues.isEmpty { acrValues = narrowed.isEmpty ? fixed.acrValues : narrowed }
         if prompt.isEmpty || fixed.prompt.contains(.login) && !prompt.contains(.login) { prompt = fixed.prompt }
