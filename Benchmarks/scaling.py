@@ -28,7 +28,6 @@ from postgres import PostgresServer  # noqa: E402
 from programs import (  # noqa: E402
     API_KEY, CLIENT, ROOT, TICK_US, carrier, fields, latchkey, require, say, tokens, tree)
 
-TABLES = ["users", "identities", "sessions"]
 CONNECTIONS = 32
 INSTANCES = [1, 2, 4]
 # The first filled session is so many seconds older than the last one.
@@ -58,7 +57,7 @@ class Postgres(PostgresServer):
 
     def bytes(self):
         return int(
-            self.ask(f"SELECT sum(pg_total_relation_size(t)) FROM unnest('{{{','.join(TABLES)}}}'::regclass[]) t")
+            self.ask(f"SELECT sum(pg_total_relation_size(t)) FROM unnest('{{{','.join(users.TABLES)}}}'::regclass[]) t")
         )
 
 
@@ -100,13 +99,15 @@ UNIQUE = {"users": ["public_id"], "identities": ["subject"], "sessions": ["id"]}
 
 
 def fill(postgres, count):
-    """Adds `count` users with an identity and a session each, modelled on the newest rows."""
-    first = int(postgres.ask("SELECT max(id) FROM users"))
+    """Replaces the users by `count` others with an identity and a session each, modelled on the newest rows."""
     made_time = f"substring(int8send((g * {AGE}::bigint << 16) / {options.users}) FROM 3)"
     made_token = f"{made_time} || substring(sha256(convert_to('{{}}-' || g, 'UTF8')) FOR 30)"
     made_text = f"translate(encode({made_token}, 'base64'), '+/', '-_')"
-    for table in TABLES:
-        order = users.TABLES[table]
+    for table, order in users.TABLES.items():
+        postgres.ask(f"CREATE TABLE model_{table} AS SELECT * FROM {table} ORDER BY {order} DESC LIMIT 1")
+    # Those of real sign-ins are younger than the others, and would be after them in the indexes.
+    postgres.ask("TRUNCATE users, identities, sessions, recent_sign_ins CASCADE")
+    for table in users.TABLES:
         columns = postgres.ask(
             "SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute "
             f"WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
@@ -117,7 +118,7 @@ def fill(postgres, count):
             if (table, name) == ("sessions", "serial"):
                 continue
             if name in ("id", "user_id") and kind == "bigint":
-                value = f"{first} + g"
+                value = "g"
             elif name in TOKENS:
                 hashed = f"sha256(convert_to({made_text.format(TOKENS[name])}, 'UTF8'))"
                 value = f"{made_time} || substring({hashed} FROM 7)"
@@ -133,7 +134,7 @@ def fill(postgres, count):
             values.append(value)
         postgres.ask(
             f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(values)} FROM generate_series(1, {count}) g, "
-            f"(SELECT * FROM {table} ORDER BY {order} DESC LIMIT 1) t"
+            f"model_{table} t; DROP TABLE model_{table}"
         )
     postgres.ask("SELECT setval(pg_get_serial_sequence('users', 'id'), (SELECT max(id) FROM users))")
     postgres.ask("VACUUM ANALYZE")
@@ -215,10 +216,8 @@ def measure(folder):
         for _ in rounds:
             load("sign-in, few users", 1, [first], "sign_in.lua", new.shares([first]))
         say(f"filling PostgreSQL with {options.users} users")
-        postgres.ask("VACUUM ANALYZE")
-        before = postgres.bytes()
         fill(postgres, options.users)
-        per_user = (postgres.bytes() - before) / options.users
+        per_user = postgres.bytes() / options.users
         instances = [first] + [
             programs.enter_context(latchkey(options.latchkey, postgres.url, provider.port))
             for _ in range(max(INSTANCES) - 1)]
