@@ -175,7 +175,7 @@ keyless: build  ## check that no request without an API key takes a millisecond 
 	Benchmarks/keyless $(KEYLESS_FLAGS)
 
 scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write writes them)
-	@scripts/setup --test
+	@scripts/setup --test --bench
 	scripts/scaling $(SCALING_FLAGS)
 
 features:  ## build the server without any feature and without each one, and sign in at each (FEATURES_FLAGS=--core)

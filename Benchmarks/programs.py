@@ -21,7 +21,8 @@ CLIENT, SECRET, REDIRECT_URI, API_KEY = "bench-app", "bench-secret", "https://ap
 ISSUER = "http://127.0.0.1/carrier"
 
 running = []
-NAME = {name: name for name in ("instructions", "keyless", "overload")}.get(pathlib.Path(sys.argv[0]).stem, "bench")
+NAME = {name: name for name in ("instructions", "keyless", "overload", "scaling")}.get(
+    pathlib.Path(sys.argv[0]).stem, "bench")
 
 
 def say(text):
@@ -222,11 +223,12 @@ def carrier(subjects, known=0, spread=1, delay_ms=0, is_operator=False):
 
 
 def latchkey(program, database, carrier_port, under=(), **options):
-    """Starts a server with a file as its database, with the words of `under` before its own."""
+    """Starts a server with the words of `under` before its own. Its database is a file, or has a URL."""
     port = free_port()
+    url = database if "://" in str(database) else f"sqlite:///{database}"
     return Program(
         "latchkey", [*under, program, "serve"], port, "/healthz",
-        LATCHKEY_HTTP_HOST="127.0.0.1", LATCHKEY_HTTP_PORT=str(port), LATCHKEY_DATABASE_URL=f"sqlite:///{database}",
+        LATCHKEY_HTTP_HOST="127.0.0.1", LATCHKEY_HTTP_PORT=str(port), LATCHKEY_DATABASE_URL=url,
         LATCHKEY_API_KEYS=API_KEY,
         LATCHKEY_ZENKEY_DISCOVERY_URL=f"http://127.0.0.1:{carrier_port}/.well-known/openid_configuration",
         LATCHKEY_ZENKEY_TRUSTED_ISSUERS="127.0.0.1", LATCHKEY_ALLOW_LOOPBACK_HTTP="true",
