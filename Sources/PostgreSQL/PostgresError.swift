@@ -27,6 +27,10 @@ struct PostgresError: EngineError {
         return error
     }
 
+    /// Whether it is about the connection (class 08). A pooler that lost its server, or has none, says so, in some
+    /// versions as an error of the statement.
+    var isOfConnection: Bool { state?.hasPrefix("08") ?? false }
+
     /// Whether the connection broke. Its work may be retried on another connection, unless that was a commit.
     var isLoss: Bool { endsConnection && !isSilence }
 

@@ -79,7 +79,7 @@ extension AuthorizationResponse {
     /// The parameters that a provider may send. Others are ignored (RFC 6749 section 4.1.2).
     static let names = namesOnce + ["user"]
     /// Those of which a response has each once. A repeated `user` ends no sign-in.
-    static let namesOnce = plainNames + [signedName]
+    private static let namesOnce = plainNames + [signedName]
     private static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
     /// The parameter that has all others, as a signed JWT.
     private static let signedName = "response"

@@ -18,6 +18,8 @@ package struct DatabaseExamination: Sendable, Hashable {
     package private(set) var claimKeys: [String: Int] = [:]
     /// The keys that sign receipts.
     package private(set) var signingKeys: [SigningKeyRecord] = []
+    /// How many identities have no user any more.
+    package private(set) var orphanedIdentities: Int64 = 0
     /// The bindings of carriers' issuers; nil without tables.
     package private(set) var issuers: KnownIssuers?
 
@@ -34,6 +36,8 @@ package struct DatabaseExamination: Sendable, Hashable {
             found.tokenKeys = try ProviderTokensTable.counts(in: db)
             found.claimKeys = try UsersTable.claimCounts(in: db)
             found.signingKeys = try SigningKeysTable.all(in: db)
+            found.orphanedIdentities = try db.number(
+                "SELECT count(*) FROM identities WHERE user_id NOT IN (SELECT id FROM users)")
             found.issuers = try IssuerBindingsTable.all(in: db)
             return found
         }
@@ -54,7 +58,10 @@ extension Doctor {
             return [.problem(.database, subject, error.reason, fix: error.code.remedy(isFile: isFile))]
         }
         let library = configuration.database.url.path == nil ? nil : SQLiteLibrary.current.finding
-        return [examination.finding(subject), library, examination.roomFinding(subject)].compactMap { $0 }
+        let findings = [
+            examination.finding(subject), examination.orphanFinding(subject), library, examination.roomFinding(subject),
+        ]
+        return findings.compactMap(\.self)
             + examineVault(examination.tokenKeys, of: "tokens") + examineVault(examination.claimKeys, of: "claims")
             + examineSigningKeys(examination.signingKeys)
     }
@@ -151,6 +158,15 @@ extension DatabaseExamination {
         let tables =
             steps == Schema.version ? ", and its tables are up to date" : "; the next start migrates its tables"
         return .ok(.database, subject, "opens\(tables) (\(steps) of \(Schema.version) migrations)")
+    }
+
+    /// Nil without such identities, which a tool leaves that removes users without the rules of the tables.
+    fileprivate func orphanFinding(_ subject: String) -> DoctorReport.Finding? {
+        guard orphanedIdentities > 0 else { return nil }
+        return .problem(
+            .database, subject, "\(orphanedIdentities) identities have no user, and sign nobody in",
+            fix: "if these users were meant to be removed, run this in the database, and they can sign in as new ones: "
+                + "DELETE FROM identities WHERE user_id NOT IN (SELECT id FROM users)")
     }
 
     /// Nil if the disk is another machine's.

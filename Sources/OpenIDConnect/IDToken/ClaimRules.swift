@@ -70,6 +70,7 @@ struct ClaimValidationContext: IssuedClaims {
         _ claims: JSONObject, type: IDTokenType?, algorithm: SigningAlgorithm?, _ validator: IDTokenValidator,
         _ expectation: IDTokenExpectation, now: Timestamp
     ) {
+        let claims = validator.rules.isLenient ? claims.withoutNulls(named: Self.optionalClaims) : claims
         self.claims = claims
         self.type = type
         self.algorithm = algorithm
@@ -81,6 +82,9 @@ struct ClaimValidationContext: IssuedClaims {
         expiresAt = claims["exp"]?.numericDate
         authTime = claims["auth_time"]?.numericDate
     }
+
+    /// Those that may be absent, and are checked if they are not.
+    private static let optionalClaims = ["azp", "nbf", "auth_time", "at_hash"]
 
     var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
 
@@ -296,7 +300,7 @@ extension JSONObject {
     func isFor(_ client: ClientID, by rules: IDTokenRules) -> Bool {
         if let only = onlyAudience { return only.hasSameBytes(as: client.text) }
         let trusted = rules.trusted(by: client)
-        guard !trusted.isEmpty, let several = self["aud"]?.array else { return false }
+        guard rules.isLenient || !trusted.isEmpty, let several = self["aud"]?.array else { return false }
         let names = several.compactMap { $0.string.flatMap { ClientID($0) } }
         return names.count == several.count && names.contains(client)
             && names.allSatisfy { $0 == client || trusted.contains($0) }

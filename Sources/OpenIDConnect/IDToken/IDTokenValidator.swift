@@ -66,6 +66,9 @@ public struct IDTokenRules: Sendable, Hashable {
     /// Whether a token without a nonce is accepted although one was sent: that of a provider that repeats none is bound
     /// by the code verifier. Another nonce is refused all the same.
     public var nonceMayBeMissing = false
+    /// Whether an optional claim that is null counts as absent, and a client that is named twice in `aud` as once, as
+    /// at providers other than carriers.
+    package var isLenient = false
 
     /// The defaults.
     public init() {}

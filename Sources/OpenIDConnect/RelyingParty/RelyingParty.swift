@@ -48,7 +48,10 @@ public final class RelyingParty: Sendable {
         configuration: Configuration, http: any HTTPClient, bindings: any IssuerBindings, clock: WallClock,
         uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .init()
     ) {
-        let configuration = altered(configuration) { $0.limits.isLenient = !$0.usesNetworkDiscovery }
+        let configuration = altered(configuration) {
+            $0.limits.isLenient = !$0.usesNetworkDiscovery
+            $0.idTokenRules.isLenient = $0.limits.isLenient
+        }
         self.configuration = configuration
         bulkhead = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.clock = clock

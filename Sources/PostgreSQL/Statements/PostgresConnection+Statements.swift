@@ -179,6 +179,7 @@ extension PostgresConnection {
         let mayHaveCommitted =
             failure.map { failure in
                 failure.error.state == nil
+                    || failure.error.isOfConnection
                     || (error.endsConnection && (isPooled || failure.place == statements.count - 1))
             } ?? true
         described.mayBeCommitted = mayHaveCommitted && statements.last?.purpose == .commit

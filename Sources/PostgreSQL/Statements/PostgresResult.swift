@@ -37,13 +37,12 @@ final class PostgresResult {
         let message =
             state?.hasPrefix("22") == true
             ? "a value does not fit" : field(.message) ?? Self.line(PQresultErrorMessage(handle))
-        return PostgresError(
-            state: state, reason: "\(message) in: \(sql)", endsConnection: Self.endsConnection(state, field(.severity)))
-    }
-
-    /// After these the server has closed the connection, or has lost its prepared statements.
-    private static func endsConnection(_ state: String?, _ severity: String?) -> Bool {
-        severity == "FATAL" || severity == "PANIC" || state == "26000"
+        var error = PostgresError(state: state, reason: "\(message) in: \(sql)", endsConnection: false)
+        // After these the server has closed the connection, or has lost its prepared statements.
+        let severity = field(.severity)
+        let isEnd = severity == "FATAL" || severity == "PANIC" || state == "26000" || error.isOfConnection
+        if isEnd { error = error.endingConnection }
+        return error
     }
 
     private static func line(_ text: UnsafePointer<CChar>?) -> String {

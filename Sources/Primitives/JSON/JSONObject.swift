@@ -48,6 +48,12 @@ public struct JSONObject: Sendable, Hashable {
 
     init(_ members: [Member]) { self.members = members }
 
+    /// Without those members of some names that are null.
+    package func withoutNulls(named names: [String]) -> JSONObject {
+        guard names.contains(where: { self[$0]?.isNull == true }) else { return self }
+        return JSONObject(members.filter { !$0.value.isNull || !names.contains($0.name) })
+    }
+
     /// The value of a member; nil if the object has no member of this name. A member that is `null` has the value
     /// `.null`.
     public subscript(_ name: String) -> JSONValue? {

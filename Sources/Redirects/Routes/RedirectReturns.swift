@@ -29,9 +29,7 @@ extension RedirectSignIn {
             throw APIError.unknownClientType
         }
         let known = form.only(AuthorizationResponse.names)
-        if api.cookies.browser(of: request) == nil, form[AuthorizationResponse.sentAgain] == nil,
-            known.only(AuthorizationResponse.namesOnce).repeatedName == nil
-        {
+        if api.cookies.browser(of: request) == nil, form[AuthorizationResponse.sentAgain] == nil {
             let items = known.items.map { (name: $0.name, value: $0.value) }
             return BrowserPages.formToSendAgain(items, to: api.baseURL.path + request.path, below: api.baseURL.path)
         }

@@ -138,6 +138,12 @@ import Testing
             #expect(beside.output.contains("SQLite \(library.version)") == library.hasWALResetFault)
             server.send(SIGTERM)
             #expect(await server.ending().status == 0)
+            #expect(!beside.output.contains("have no user"))
+            try DatabaseProbe(path: harness.directory.file("latchkey.db")).change(
+                "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ('https://a.example', 'a', 9, 1)")
+            let orphaned = try await harness.run(arguments)
+            #expect(orphaned.status == 1 && orphaned.output.contains("1 identities have no user"), "\(orphaned.output)")
+            #expect(orphaned.output.contains("DELETE FROM identities"), "\(orphaned.output)")
 
             let text = try harness.write(String(repeating: "no database ", count: 100), as: "text.db")
             for path in [text, harness.directory.file("no/such/folder.db"), harness.directory.path] {

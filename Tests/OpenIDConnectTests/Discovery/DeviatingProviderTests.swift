@@ -366,6 +366,32 @@ struct DeviatingProviderTests {
         }
     }
 
+    @Test(
+        "At providers other than carriers an optional claim that is null is absent, and a client named twice is one",
+        arguments: [
+            (["azp": "null"], nil, .authorizedParty), (["nbf": "null"], nil, .notBefore),
+            (["auth_time": "null"], nil, .authTime), (["at_hash": "null"], nil, .accessTokenHash),
+            (["azp": "null", "nbf": "null", "auth_time": "null", "at_hash": "null"], nil, .authorizedParty),
+            (["aud": #"["client-1","client-1"]"#], nil, .audience),
+            (["aud": #"["client-1","client-2"]"#], .audience, .audience), (["aud": "[]"], .audience, .audience),
+            (["aud": #"["client-2","client-2"]"#], .audience, .audience),
+            (["aud": #"["client-1",null]"#], .audience, .audience),
+            (["azp": #""client-2""#], .authorizedParty, .authorizedParty), (["nbf": "[]"], .notBefore, .notBefore),
+            (["nonce": "null"], .nonce, .nonce), (["sub": "null"], .subject, .subject),
+            (["iss": "null"], .issuer, .issuer), (["aud": "null"], .audience, .audience),
+            (["exp": "null"], .expiry, .expiry), (["iat": "null"], .issuedAt, .issuedAt),
+        ] as [([String: String], IDTokenCheck?, IDTokenCheck?)])
+    func nulls(_ claims: [String: String], _ lenient: IDTokenCheck?, _ strict: IDTokenCheck?) throws {
+        var draft = TokenDraft()
+        for (name, value) in claims { draft.claims[name] = value }
+        for (isLenient, check) in [(true, lenient), (false, strict)] {
+            switch try verified(draft, { $0.isLenient = isLenient }) {
+            case .success: #expect(check == nil, "\(isLenient)")
+            case .failure(let error): #expect(error.check == check, "\(isLenient)")
+            }
+        }
+    }
+
     // MARK: Requests
 
     @Test("Parameters of the provider's own follow those of the protocols, and replace none of them")

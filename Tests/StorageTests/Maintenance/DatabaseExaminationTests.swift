@@ -1,9 +1,12 @@
 import Examination
 import Foundation
+import Primitives
 import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import PostgreSQL
 
 struct DatabaseExaminationTests {
     @Test("A missing database is reported, and not made")
@@ -24,6 +27,28 @@ struct DatabaseExaminationTests {
         #expect(try DatabaseExamination(configuration).steps == Schema.version)
         #expect(Schema.version > 0)
         try await store.close()
+    }
+
+    @Test("Identities whose user is gone are counted", arguments: UpgradeTests.Engine.allCases)
+    func orphans(engine: UpgradeTests.Engine) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("latchkey.db")
+        let url = engine == .postgres ? try PostgresCluster.shared().makeSchema() : ""
+        let place: any DatabaseLocation =
+            engine == .postgres
+            ? PostgresConfiguration(url: Secret(url), poolSize: 1) : SQLiteConfiguration(path: path)
+        let store = try place.open(observer: nil)
+        _ = try await store.signIn(Records.signIn())
+        try await store.close()
+        #expect(try DatabaseExamination(place).orphanedIdentities == 0)
+        let orphan = """
+            INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ('https://op.example', 'a', 99, 1)
+            """
+        switch engine {
+        case .sqlite: try DatabaseProbe(path: path).change(orphan)
+        case .postgres: _ = try PostgresCluster.shared().execute(orphan, on: url)
+        }
+        #expect(try DatabaseExamination(place).orphanedIdentities == 1)
     }
 
     @Test("Databases of an older and a newer version, and another program's, are refused")

@@ -60,6 +60,35 @@ struct PostgresFailureTests {
         try await store.close()
     }
 
+    @Test(
+        "Work whose server a pooler reports as lost, in an error of the statement, is retried on another connection",
+        arguments: [
+            ("08P01", "server conn crashed"), ("08P01", "pgbouncer cannot connect to server"),
+            ("08006", "server login failed"),
+        ])
+    func lostByPooler(state: String, message: String) async throws {
+        let store = try open()
+        let processes = Shared<[Int64]>([])
+        try await store.writes.submit { db in
+            let process = try db.number("SELECT pg_backend_pid()")
+            let number = processes.withLock { processes in
+                processes.append(process)
+                return processes.count
+            }
+            guard number == 1 else { return }
+            try db.execute("DO $$BEGIN RAISE EXCEPTION '\(message)' USING ERRCODE = '\(state)'; END$$")
+        }
+        #expect(processes.withLock { Set($0).count } == 2)
+        // Another failure of the statement is not one of the connection.
+        let refusal = try await #require(throws: StorageError.self) {
+            try await store.writes.submit {
+                try $0.execute("DO $$BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '0A000'; END$$")
+            }
+        }
+        #expect(refusal.reason.contains("0A000"), "\(refusal.reason)")
+        try await store.close()
+    }
+
     @Test("Work whose connection is lost before the commit is retried on another connection")
     func lostBeforeCommit() async throws {
         let store = try open()
