@@ -1,5 +1,5 @@
 import HTTPServer
-package import LatchkeyAPI
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn

@@ -39,7 +39,7 @@ public struct TrustedProxies: Sendable {
     /// The port of ``client(of:)``; nil if it is not known.
     func clientPort(of request: Request) -> UInt16? {
         guard let peer = request.peer.address, isTrusted(peer) else { return request.peer.port }
-        let text = portField.flatMap(HTTPField.Name.init).flatMap { request.headers[$0] }
+        let text = portField.flatMap { HTTPField.Name($0) }.flatMap { request.headers[$0] }
         return text.flatMap { $0.isDecimal ? UInt16($0) : nil }.flatMap { $0 == 0 ? nil : $0 }
     }
 

@@ -113,7 +113,7 @@ extension ValueType {
         .group("a group of header fields, name: value, or name=value,name=value", isText: true) { name, _ in
             "\(name)=‹redacted›"
         } key: { (name) throws(InvalidValueError) in
-            let name = try headerName(name)
+            let name = try checkHeaderName(name)
             // The access token is in Authorization.
             try require(
                 !headersOfEachRequest.contains(name), else: "is a header field that each request has already",
@@ -135,11 +135,11 @@ extension ValueType {
     /// The name of a header field, in lower case.
     static var headerName: ValueType<String> {
         .scalar("the name of a header field", show: { $0 }) { (text, _) throws(InvalidValueError) in
-            try headerName(text)
+            try checkHeaderName(text)
         }
     }
 
-    private static func headerName(_ text: String) throws(InvalidValueError) -> String {
+    private static func checkHeaderName(_ text: String) throws(InvalidValueError) -> String {
         try require(
             (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { ASCII.isToken($0) },
             else: "is not the name of a header field")
