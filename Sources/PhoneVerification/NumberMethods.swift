@@ -12,7 +12,7 @@ enum NumberMethod: String, CaseIterable {
     /// By the mobile network, which recognises the connection of a browser.
     case redirect
 
-    /// What the phone needs. A page cannot ask the SIM.
+    /// What the phone needs.
     var requires: String {
         switch self {
         case .operatorToken: "sim"
@@ -20,7 +20,7 @@ enum NumberMethod: String, CaseIterable {
         }
     }
 
-    /// The platforms that have it.
+    /// The platforms that have it. A page cannot ask the SIM.
     var platforms: Set<Phone.Platform> {
         switch self {
         case .operatorToken: [.android, .ios]
