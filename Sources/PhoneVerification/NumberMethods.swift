@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPTypes
 import LatchkeyAPI
 import OpenIDConnect
 import Primitives
