@@ -134,7 +134,7 @@ extension ValueType {
 
     /// The name of a header field, in lower case.
     static var headerName: ValueType<String> {
-        .scalar("the name of a header field", show: { $0 }) { (text, _) throws(InvalidValueError) in
+        .scalar("the name of an HTTP field", show: { $0 }) { (text, _) throws(InvalidValueError) in
             try checkHeaderName(text)
         }
     }
