@@ -1,6 +1,7 @@
 import HTTPTypes
 import LatchkeyAPI
 import Primitives
+import SignIn
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
 import StorageModel
 import TestSupport
 import Testing
