@@ -1,4 +1,5 @@
 import CarrierSimulator
+import LatchkeyAPI
 import LatchkeyConfiguration
 import Primitives
 import TestSupport
