@@ -442,10 +442,11 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
-                "LatchkeyService", "Linking", "Observability", "OpenIDConnect", "PhoneVerification", "PostgreSQL",
-                "Primitives", "ProviderLogout", "ProviderResources", "Redirects", "Registration", "Services", "SignIn",
-                "StatusPage", "Storage", "StorageModel", "TestSupport", "Transactions", "Zephr",
+                "AccountMigration", "Administration", "Backchannel", "HTTPServer", "LatchkeyAPI",
+                "LatchkeyConfiguration", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
+                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Redirects",
+                "Registration", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
+                "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

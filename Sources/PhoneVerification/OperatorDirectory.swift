@@ -19,12 +19,14 @@ struct OperatorDirectory {
     /// allowance, so the owner of the number keeps the other half. Only questions to Telco Finder count.
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
+    /// How many look-ups of their own addresses one network of callers may cause. Many phones share a network.
+    static let addressAllowance = SharedAllowance(count: 600, seconds: 3600)
 
     let operators: MobileOperators
     let environment: Environment
 
-    /// The mobile operator that a request chooses. A request that names no operator and no network, but a number, has
-    /// the operator that Telco Finder names.
+    /// The mobile operator that a request chooses. A request that names no operator and no network has the operator
+    /// that Telco Finder names for its number, or, where that is configured, for the address that it comes from.
     ///
     /// - Throws: `unauthorized_client` if the caller may not use the operator's client, or no client of the provider,
     ///   and nothing is sent; `operator_unknown` if no operator fits, several could be meant, or Telco Finder knows
@@ -47,10 +49,10 @@ struct OperatorDirectory {
     private func operatorName(
         _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> String {
-        guard choice.name == nil, choice.network == nil, let number = choice.number, let finder = operators.finder
+        guard let subscriber = operators.subscriber(of: choice), let finder = operators.finder
         else { return try named(by: choice).settings.name }
         return try await environment.failures.recording { () async throws(SignInError) in
-            guard let found = try await find(number, finder, countedFor: choice.caller, correlationID),
+            guard let found = try await find(subscriber, finder, countedFor: choice.caller, correlationID),
                 let mobileOperator = try mobileOperator(found, correlationID)
             else { throw .operatorUnknownToFinder }
             return mobileOperator.settings.name
@@ -63,7 +65,7 @@ struct OperatorDirectory {
             return FailedOperation(
                 flow: flow, correlationID: correlationID.text, provider: operators.provider,
                 client: finder.rules.client, relyingParty: finder.relyingParty, network: nil, times: times,
-                requested: [("phone_number", .secret(Secret(number.text)))],
+                requested: subscriber.number.map { [("phone_number", .secret(Secret($0.text)))] } ?? [],
                 origin: flow == .phoneVerification ? .known : .keyless)
         }
     }
@@ -91,7 +93,7 @@ struct OperatorDirectory {
         guard let finder = operators.finder, finder.rules.ifOtherOperator != .off else { return nil }
         let found: FoundOperator?
         do throws(SignInError) {
-            found = try await find(number, finder, correlationID)
+            found = try await find(.number(number), finder, correlationID)
         } catch {
             guard finder.rules.ifUnknown == .accept else { throw error.afterCode }
             return .unknown
@@ -107,26 +109,27 @@ struct OperatorDirectory {
         return .other
     }
 
-    /// What Telco Finder says of a number; nil if it does not know the number.
+    /// What Telco Finder says of a subscriber; nil if it does not know one.
     /// - Parameter caller: Whose request causes it; nil if an operator has reported the number.
     private func find(
-        _ number: MSISDN, _ finder: OperatorFinder, countedFor caller: CallerTerms? = nil,
+        _ subscriber: SoughtSubscriber, _ finder: OperatorFinder, countedFor caller: CallerTerms? = nil,
         _ correlationID: CorrelationID
     ) async throws(SignInError) -> FoundOperator? {
-        let key = operators.answers.key(of: number, at: operators.provider)
-        if let known = operators.answers[key, environment.clock.now()] { return known }
+        // Soon another phone may have the address.
+        let key = subscriber.number.map { operators.answers.key(of: $0, at: operators.provider) }
+        if let key, let known = operators.answers[key, environment.clock.now()] { return known }
         let client = finder.rules.client
         let metadata: ProviderMetadata
         do throws(OIDCError) {
             metadata = try await finder.relyingParty.provider(
                 for: nil, clientID: client.id, correlationID: correlationID)
         } catch { throw .finderFailed(error) }
-        if let caller { try await count(number, caller) }
+        if let caller { try await count(subscriber, caller) }
         do throws(OIDCError) {
             let found = try await finder.relyingParty.findOperator(
-                of: number, at: finder.rules.finder, client: client.credentials, provider: metadata,
+                of: subscriber, at: finder.rules.finder, client: client.credentials, provider: metadata,
                 correlationID: correlationID)
-            operators.answers.keep(found, under: key, at: environment.clock.now())
+            if let key { operators.answers.keep(found, under: key, at: environment.clock.now()) }
             return found
         } catch {
             if let code = error.carrierError, error.code == .apiRefused,
@@ -157,15 +160,20 @@ struct OperatorDirectory {
         return mobileOperator
     }
 
-    private func count(_ number: MSISDN, _ caller: CallerTerms) async throws(SignInError) {
-        let ofNumber = "operator lookup of number \(number.text)"
-        var uses = [AllowanceUse(of: ofNumber, Self.numberAllowance)]
-        if let id = caller.id {
-            uses.append(
-                AllowanceUse(of: "\(ofNumber) by \(Base64URL.encode(id.bytes))", Self.numberAllowance.half))
+    private func count(_ subscriber: SoughtSubscriber, _ caller: CallerTerms) async throws(SignInError) {
+        var uses: [AllowanceUse] = []
+        if let number = subscriber.number {
+            let ofNumber = "operator lookup of number \(number.text)"
+            uses.append(AllowanceUse(of: ofNumber, Self.numberAllowance))
+            if let id = caller.id {
+                uses.append(
+                    AllowanceUse(of: "\(ofNumber) by \(Base64URL.encode(id.bytes))", Self.numberAllowance.half))
+            }
         }
         if let subnet = caller.subnet {
-            uses.append(AllowanceUse(of: "operator lookup by \(subnet.high) \(subnet.low)", Self.callerAllowance))
+            let (what, allowance) =
+                subscriber.number == nil ? ("address", Self.addressAllowance) : ("operator", Self.callerAllowance)
+            uses.append(AllowanceUse(of: "\(what) lookup by \(subnet.high) \(subnet.low)", allowance))
         }
         let wait = try await mappingStoreErrors(await operators.store.count(uses, at: environment.clock.now()))
         if let wait { throw .tooManyLookups(wait) }
@@ -181,6 +189,32 @@ struct OperatorChoice: Sendable {
     var number: MSISDN?
     /// Whose operators there are to choose from.
     var caller = CallerTerms()
+}
+
+/// By what Telco Finder finds an operator.
+enum SoughtSubscriber: Sendable {
+    case number(MSISDN)
+    /// The public address that a phone comes from, and its port as far as it is known. Phones of a mobile network often
+    /// share one address.
+    case address(IPAddress, port: UInt16?)
+
+    var number: MSISDN? {
+        guard case .number(let number) = self else { return nil }
+        return number
+    }
+}
+
+extension MobileOperators {
+    /// By what Telco Finder is asked for the operator of a request; nil if it is not asked.
+    func subscriber(of choice: OperatorChoice) -> SoughtSubscriber? {
+        guard let finder, choice.name == nil, choice.network == nil else { return nil }
+        if let number = choice.number { return .number(number) }
+        // One operator needs no choice, and an address of a private network is nobody's.
+        guard finder.rules.finder.findsByAddress, all.count > 1, let address = choice.caller.address,
+            address.scope == .global
+        else { return nil }
+        return .address(address, port: choice.caller.port)
+    }
 }
 
 /// The answers of Telco Finder that may be kept for a while. In memory only, and without the numbers: a number is known

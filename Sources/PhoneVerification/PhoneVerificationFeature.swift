@@ -65,6 +65,7 @@ package struct PhoneVerificationFeature: Feature {
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         VerifyPhoneNumber(api: api, store: store, outcomes: outcomes).addRoutes(to: &router, of: api)
+        router.get(NumberMethods.path) { try await NumberMethods(api: api)($0) }
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {

@@ -124,6 +124,7 @@ extension FieldReader {
 
 extension PhoneVerificationFeature {
     package static let operations: [APIOperation] = [
+        NumberMethods.operation,
         APIOperation(
             .post, "/users/me/phone/verifications", "verifyPhoneNumber", .account, .session,
             "Verify the user's phone number",
@@ -199,6 +200,7 @@ extension PhoneVerificationFeature {
 
 extension APISchema {
     fileprivate static let ofPhoneVerifications: KeyValuePairs<String, APISchema> = [
+        "NumberMethods": NumberMethods.schema,
         "PhoneVerificationStarted": object(
             "A verification that waits for a browser.",
             [

@@ -62,21 +62,31 @@ extension RelyingParty {
             read: OperatorAPIResponse.flag("swapped"))
     }
 
-    /// Asks Telco Finder for the operator of a number, with an access token of the client's own.
+    /// Asks Telco Finder for the operator of a subscriber, with an access token of the client's own.
     ///
     /// - Parameters:
     ///   - client: This server at Telco Finder.
     ///   - provider: Telco Finder's metadata.
-    /// - Throws: As ``isSIMSwapped(of:withinHours:for:at:client:provider:correlationID:)``. A number that Telco Finder
-    ///   does not know is ``OperatorAPIRefusal/unknownNumber``.
+    /// - Throws: As ``isSIMSwapped(of:withinHours:for:at:client:provider:correlationID:)``. A number or an address
+    ///   that Telco Finder does not know is ``OperatorAPIRefusal/unknownNumber``.
     func findOperator(
-        of number: MSISDN, at finder: TelcoFinder, client: ClientCredentials, provider: ProviderMetadata,
+        of subscriber: SoughtSubscriber, at finder: TelcoFinder, client: ClientCredentials, provider: ProviderMetadata,
         correlationID: CorrelationID
     ) async throws(OIDCError) -> FoundOperator {
         let tokens = try await clientTokens(
             for: finder.scopes, client: client, provider: provider, correlationID: correlationID)
         var body = JSONObjectWriter(capacity: 192)
-        body.add("target") { $0.add("phoneNumber", number.text) }
+        body.add("target") { target in
+            switch subscriber {
+            case .number(let number): target.add("phoneNumber", number.text)
+            case .address(let address, let port) where address.isIPv4:
+                target.add("ipv4Address") {
+                    $0.add("publicAddress", address.text)
+                    if let port { $0.add("publicPort", Int64(port)) }
+                }
+            case .address(let address, _): target.add("ipv6Address", address.text)
+            }
+        }
         body.add("includeApiRoot", true)
         body.add("includeAuthProviderConfiguration", true)
         body.add("portabilitySearchMode", finder.portabilitySearch.rawValue.uppercased())
@@ -116,6 +126,15 @@ extension OperatorAPIs {
     /// Those of Telco Finder are at another server, and have no more than the correlator.
     fileprivate func headers(_ correlationID: CorrelationID) -> [(name: String, value: String)] {
         correlationID.correlator + deployment.headers.map { (name: $0.key, value: $0.value.exposed) }
+    }
+}
+
+extension IPAddress {
+    /// Four numbers, or eight in hexadecimal (RFC 4291 section 2.2).
+    var text: String {
+        guard !isIPv4 else { return [24, 16, 8, 0].map { "\(low >> $0 & 0xFF)" }.joined(separator: ".") }
+        return [high, low].flatMap { half in [48, 32, 16, 0].map { String(half >> $0 & 0xFFFF, radix: 16) } }
+            .joined(separator: ":")
     }
 }
 

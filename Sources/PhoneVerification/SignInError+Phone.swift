@@ -5,7 +5,8 @@ import SignIn
 extension SignInError {
     static let operatorUnknownToFinder = SignInError(
         .operatorUnknown, .discoveryStateError,
-        "Telco Finder knows no operator of this number that the provider has. Use another sign-in method.")
+        "Telco Finder knows no operator of this number or address that the provider has. Use another sign-in "
+            + "method.")
 
     /// A phone that knows no network has nothing to send, or says so (`65535`).
     static let operatorNotNamed = SignInError(
@@ -54,7 +55,7 @@ extension SignInError {
     static func tooManyLookups(_ seconds: Int64) -> SignInError {
         SignInError(
             .rateLimited, .serverError,
-            "The operator of this number, or of numbers from this network, was looked up too often. Wait \(seconds) s.",
+            "The operator of this number, or of phones from this network, was looked up too often. Wait \(seconds) s.",
             retryAfter: seconds)
     }
 

@@ -18,6 +18,8 @@ extension CarrierSimulator {
         public var finderID: String?
         /// The Cache-Control field of its Telco Finder's answers.
         public var finderCacheControl = "max-age=300"
+        /// The public IPv4 addresses of its phones, each with a port (`192.0.2.1:4711`), or without one for all ports.
+        public var publicAddresses: Set<String> = []
         /// The scopes that it does not grant, although it accepts requests with them.
         public var withheldScopes: Set<String> = []
         /// Whether `/verify` takes hashed numbers.

@@ -6,7 +6,7 @@ import Primitives
 struct TelcoFinderEndpoint: Sendable {
     let simulator: CarrierSimulator
 
-    /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber`, and optionally `includeApiRoot`,
+    /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber` or `target.ipv4Address`, and optionally `includeApiRoot`,
     /// `includeAuthProviderConfiguration` and `portabilitySearchMode`.
     func search(_ request: Request) async throws -> Response {
         try await simulator.serveAPI(
@@ -14,20 +14,37 @@ struct TelcoFinderEndpoint: Sendable {
         ) { (call) throws(OAuthError) in
             guard call.grant.user == nil else { throw .permissionDenied }
             let object = try call.object()
-            guard let target = object["target"]?.object, let number = try target.phoneNumber()
-            else { throw .missingIdentifier }
+            guard let target = object["target"]?.object else { throw .missingIdentifier }
+            let isSought = try subscriber(target)
             if let mode = object["portabilitySearchMode"] {
                 guard ["SHALLOW", "DEEP"].contains(mode.string)
                 else { throw .invalidArgument("The portabilitySearchMode is neither SHALLOW nor DEEP.") }
             }
             let isKnown = { (carrier: CarrierSimulator.Carrier) in
-                carrier.users.contains { $0.phoneNumber == number } != call.site.has(.operatorFinderNeighbour)
+                isSought(carrier) != call.site.has(.operatorFinderNeighbour)
             }
             guard !call.site.has(.operatorFinderUnknown), let found = simulator.operators.first(where: isKnown),
                 let site = simulator.withState({ $0.site(found.mccmnc) })
             else { throw .notFound }
             return .json(try members(of: site, found, object, call.site), cacheControl: call.profile.finderCacheControl)
         }
+    }
+
+    /// Whether an operator has the subscriber of a target.
+    private func subscriber(
+        _ target: JSONObject
+    ) throws(OAuthError) -> (CarrierSimulator.Carrier) -> Bool {
+        if let number = try target.phoneNumber() { return { $0.users.contains { $0.phoneNumber == number } } }
+        guard let place = target["ipv4Address"]?.object else { throw .missingIdentifier }
+        guard let address = place["publicAddress"]?.string, IPAddress(address)?.isIPv4 ?? false
+        else { throw .invalidArgument("The publicAddress is not an IPv4 address.") }
+        var known: Set = [address]
+        if let value = place["publicPort"] {
+            guard let port = value.integer, (1...65_535).contains(port)
+            else { throw .invalidArgument("The publicPort is not a port.") }
+            known.insert("\(address):\(port)")
+        }
+        return { !($0.operatorProfile?.publicAddresses.isDisjoint(with: known) ?? true) }
     }
 
     private func members(

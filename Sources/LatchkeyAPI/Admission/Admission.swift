@@ -154,7 +154,8 @@ extension LatchkeyAPI {
     /// What a caller may use of the providers.
     package func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
         CallerTerms(
-            clients: admission?.clients, key: admission?.signInCaller.hash, address: rates.proxies.client(of: request))
+            clients: admission?.clients, key: admission?.signInCaller.hash, address: rates.proxies.client(of: request),
+            port: rates.proxies.clientPort(of: request))
     }
 
     /// As ``admit(_:)``; at once for configured keys.

@@ -19,6 +19,8 @@ public struct TrustedProxies: Sendable {
     /// The proxies' addresses.
     public var ranges: [IPAddressRange] = []
     public var field = Field.xForwardedFor
+    /// The name of the field in which the proxies write the client's port; nil if they do not.
+    public var portField: String?
     /// More proxies than any request passes.
     private static let maximumHops = 32
 
@@ -32,6 +34,13 @@ public struct TrustedProxies: Sendable {
             guard isTrusted(client) else { break }
         }
         return client
+    }
+
+    /// The port of ``client(of:)``; nil if it is not known.
+    func clientPort(of request: Request) -> UInt16? {
+        guard let peer = request.peer.address, isTrusted(peer) else { return request.peer.port }
+        let text = portField.flatMap { HTTPField.Name($0) }.flatMap { request.headers[$0] }
+        return text.flatMap { $0.isDecimal ? UInt16($0) : nil }.flatMap { $0 == 0 ? nil : $0 }
     }
 
     /// The address that trusted proxies forward for; nil unless the peer is one of them and all their entries are well

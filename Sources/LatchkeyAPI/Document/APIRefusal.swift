@@ -106,22 +106,23 @@ public struct APIRefusal: Sendable {
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",
         isProvidersOwn: true)
     package static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
+    package static let invalidAPIKey = APIRefusal(APIError.invalidAPIKey)
     package static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
     package static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 
     package static let ofAdministratorPages = [
-        pathUnknown, APIRefusal(APIError.invalidAPIKey),
+        pathUnknown, invalidAPIKey,
         APIRefusal(APIError.notForAdministrators, as: "not_for_operators"),
     ]
 
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
         switch access {
         case .open, .browser, .notification: []
-        case .key: [APIRefusal(APIError.invalidAPIKey)]
+        case .key: [invalidAPIKey]
         case .service: [APIRefusal(APIError.invalidServiceKey, as: "invalid_api_key_of_service")]
-        case .keyOrPage, .refresh: [APIRefusal(APIError.invalidAPIKey), crossSite]
+        case .keyOrPage, .refresh: [invalidAPIKey, crossSite]
         case .session, .browserSession:
-            [APIRefusal(APIError.invalidAPIKey), APIRefusal(APIError.sessionInvalid), otherClient]
+            [invalidAPIKey, APIRefusal(APIError.sessionInvalid), otherClient]
                 + (method == .get ? [] : [crossSite])
         }
     }

@@ -89,6 +89,7 @@ struct TelcoFinderDraft: Sendable {
     var apiRoot: EndpointURL?
     var scopes = ["telcofinder"]
     var portabilitySearch = TelcoFinder.PortabilitySearch.deep
+    var findsByAddress = false
     var ifOtherOperator = NumberContradiction.refuse
     var ifUnknown = NumberUncertainty.refuse
     /// This server at Telco Finder.
@@ -101,6 +102,7 @@ struct TelcoFinderDraft: Sendable {
         else { return nil }
         finder.scopes = scopes
         finder.portabilitySearch = portabilitySearch
+        finder.findsByAddress = findsByAddress
         var rules = TelcoFinderRules(issuer: issuer, finder: finder, client: client)
         rules.ifOtherOperator = ifOtherOperator
         rules.ifUnknown = ifUnknown

@@ -264,6 +264,9 @@ extension ProviderDraft {
                 + "may be old, at less cost; deep: in all systems of the country. The default is deep."
         ).withoutDefault(),
         Setting(
+            "telco_finder.by_address", .flag(), \.telcoFinder.findsByAddress,
+            "Whether Telco Finder is asked by the address and port of a phone that names no network and no number."),
+        Setting(
             "telco_finder.if_other_operator", .choice, \.telcoFinder.ifOtherOperator,
             "What happens if the number that an operator reports is another operator's by Telco Finder. refuse: the "
                 + "number is not believed; report: it is in the log; off: Telco Finder is not asked about reported "

@@ -194,6 +194,8 @@ public struct TelcoFinder: Sendable, Hashable {
 
     /// Where its API is.
     public var apis: OperatorAPIs
+    /// Whether it is asked by the address of a phone that names nothing else.
+    public var findsByAddress = false
     /// How far searches go.
     public var portabilitySearch = PortabilitySearch.deep
     /// The scopes of its access tokens; by default as the description has it.

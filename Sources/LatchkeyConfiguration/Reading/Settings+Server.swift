@@ -23,6 +23,10 @@ extension Settings {
             "The forwarding field that the trusted proxies write; the other one is ignored."
         ).reloaded(.value),
         Setting(
+            "http.client_port_field", .optional(.headerName), \.requestLimits.proxies.portField,
+            "The field in which the trusted proxies write the client's port, for telco_finder.by_address."
+        ).reloaded(.value),
+        Setting(
             "http.limits.max_concurrent_requests", formerly: "http.limits.max_requests_under_way",
             .optional(.integer(1...1_000_000)), \.requestLimits.requestsInProgress,
             "Requests handled at the same time; more are answered 503 at once, before all become slow."

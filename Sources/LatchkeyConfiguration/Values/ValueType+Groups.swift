@@ -113,15 +113,12 @@ extension ValueType {
         .group("a group of header fields, name: value, or name=value,name=value", isText: true) { name, _ in
             "\(name)=‹redacted›"
         } key: { (name) throws(InvalidValueError) in
-            try require(
-                (1...128).contains(name.utf8.count) && name.utf8.allSatisfy { ASCII.isToken($0) },
-                else: "is not the name of a header field")
+            let name = try checkHeaderName(name)
             // The access token is in Authorization.
             try require(
-                !headersOfEachRequest.contains(name.lowercased()),
-                else: "is a header field that each request has already",
+                !headersOfEachRequest.contains(name), else: "is a header field that each request has already",
                 "give the one that the operator names for its key")
-            return name.lowercased()
+            return name
         } element: { entry, context in
             ValueType<Secret>.secret(
                 "the value of a header field", "is not the value of a header field",
@@ -133,6 +130,20 @@ extension ValueType {
                 return Secret(text)
             }.read(entry.node, &context)
         }
+    }
+
+    /// The name of a header field, in lower case.
+    static var headerName: ValueType<String> {
+        .scalar("the name of an HTTP field", show: { $0 }) { (text, _) throws(InvalidValueError) in
+            try checkHeaderName(text)
+        }
+    }
+
+    private static func checkHeaderName(_ text: String) throws(InvalidValueError) -> String {
+        try require(
+            (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { ASCII.isToken($0) },
+            else: "is not the name of a header field")
+        return text.lowercased()
     }
 
     /// Resources by name, each a group with `url`.

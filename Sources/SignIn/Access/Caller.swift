@@ -38,20 +38,23 @@ package struct CallerTerms: Sendable {
     /// The network of its address, whose callers share what is limited for all; nil if it is not known.
     package var subnet: IPAddress?
 
+    /// Its address and port as far as they are known; the port only with the address.
+    package let address: IPAddress?
+    package let port: UInt16?
+
     private var key: TokenHash?
-    private var address: IPAddress?
     private var user: UserID?
 
     /// A caller without limits.
-    package init() {}
+    package init() { self.init(clients: nil, key: nil, address: nil) }
 
     /// - Parameters:
     ///   - key: By which the caller was admitted; nil for a browser without an API key.
     ///   - address: The caller's; nil if it is not known. With the key it tells the users of an app apart.
-    package init(clients: Set<String>?, key: TokenHash?, address: IPAddress?) {
+    package init(clients: Set<String>?, key: TokenHash?, address: IPAddress?, port: UInt16? = nil) {
         self.clients = clients
         subnet = address?.subnet
-        (self.key, self.address) = (key, address)
+        (self.key, self.address, self.port) = (key, address, port)
     }
 
     /// Whose part of the limits of a phone number it uses; nil if the caller is not known.

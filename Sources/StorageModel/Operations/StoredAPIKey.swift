@@ -24,12 +24,3 @@ package struct StoredAPIKey: Sendable, Hashable {
         self.revokedAt = revokedAt
     }
 }
-
-/// The result of adding an API key.
-package enum APIKeyAddition: Sendable, Hashable {
-    case added
-    /// A key that is not revoked has the name.
-    case nameTaken
-    /// The limit is reached.
-    case tooMany
-}

@@ -3,9 +3,12 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import PhoneVerification
 
 /// Operators that Telco Finder chooses, and numbers that it confirms.
 @Suite("Telco Finder")
@@ -79,6 +82,79 @@ struct TelcoFinderTests {
             #expect(location.hasPrefix("https://auth.southwind.example/"))
         }
         #expect(app.count(app.finder.searchURL) == 0)
+    }
+
+    // MARK: By address
+
+    /// A start of a phone at an address that names no network.
+    private func start(_ app: NumberApp, from peer: String, _ more: String = "mccmnc=65535") async throws -> Answer {
+        try await app.send(.get, NumberApp.query(more), [.accept: "application/json"], apiKey: nil, from: peer)
+    }
+
+    private func searches(_ app: NumberApp) -> [String] {
+        app.http.requests(to: app.finder.searchURL).map { String(decoding: $0.body, as: UTF8.self) }
+    }
+
+    @Test(
+        "A phone that names no network and no number is found by its public address, if that is configured",
+        arguments: [
+            ("84.125.93.10", #"{"ipv4Address":{"publicAddress":"84.125.93.10","publicPort":1}}"#),
+            ("2a00:1028::1", #"{"ipv6Address":"2a00:1028:0:0:0:0:0:1"}"#),
+            // Not public.
+            ("127.0.0.1", nil), ("10.0.0.7", nil), ("100.64.0.1", nil), ("169.254.0.1", nil), ("203.0.113.7", nil),
+            ("fd00::1", nil), ("::1", nil),
+        ] as [(String, String?)])
+    func byAddress(_ address: String, _ target: String?) async throws {
+        let app = try NumberApp(telcoFinder: { $0.finder.findsByAddress = true })
+        app.finder.script {
+            $0.owner = "southwind"
+            $0.finderCacheControl = "max-age=300"
+        }
+        // The address may soon be another phone's, so that no answer is kept.
+        for count in 1...2 {
+            let answer = try await start(app, from: address)
+            #expect((answer.text("location") ?? "").hasPrefix("https://auth.southwind.example/") == (target != nil))
+            #expect(target != nil || answer.error == "operator_unknown", "\(answer.body)")
+            #expect(searches(app).count == (target == nil ? 0 : count))
+        }
+        for search in searches(app) { #expect(search.hasPrefix(#"{"target":\#(target ?? ""),"includeApiRoot""#)) }
+        let other = try NumberApp(telcoFinder: { _ in })
+        #expect(try await start(other, from: address).error == "operator_unknown")
+        #expect(other.count(other.finder.tokenURL) == 0)
+    }
+
+    @Test("An operator, a network or a number that is named counts, and not the address")
+    func namedNotByAddress() async throws {
+        let app = try NumberApp(telcoFinder: { $0.finder.findsByAddress = true })
+        app.finder.script { $0.owner = "northwind" }
+        for more in ["operator=southwind", "mccmnc=310020"] {
+            let location = try await start(app, from: "84.125.93.10", more).text("location") ?? ""
+            #expect(location.hasPrefix("https://auth.southwind.example/"))
+        }
+        #expect(searches(app).isEmpty)
+        _ = try await app.send(
+            .post, "/auth/number/start",
+            body: """
+                {"client_type":"ios","redirect_uri":"\(NumberApp.redirectURI)","phone_number":"\(Self.number)"}
+                """, from: "84.125.93.10")
+        #expect(searches(app).count == 1 && searches(app)[0].contains(#""phoneNumber""#))
+    }
+
+    @Test("An address of no operator is refused, and one network of callers may cause 600 look-ups an hour")
+    func addressLimits() async throws {
+        let app = try NumberApp(telcoFinder: { $0.finder.findsByAddress = true })
+        app.finder.script { $0.owner = nil }
+        #expect(try await start(app, from: "84.125.93.10").error == "operator_unknown")
+        let subnet = try #require(IPAddress("84.125.93.0"))
+        let use = AllowanceUse(
+            of: "address lookup by \(subnet.high) \(subnet.low)", OperatorDirectory.addressAllowance)
+        for _ in 1..<600 { _ = try await app.testStore.store.count([use], at: app.clock.wallClock.now()) }
+        let refused = try await start(app, from: "84.125.93.77")
+        #expect(refused.status == 429 && refused.error == "rate_limited", "\(refused.body)")
+        #expect(try await start(app, from: "84.125.94.77").error == "operator_unknown")
+        #expect(searches(app).count == 2)
+        app.clock.advance(bySeconds: 3600)
+        #expect(try await start(app, from: "84.125.93.77").error == "operator_unknown")
     }
 
     @Test(

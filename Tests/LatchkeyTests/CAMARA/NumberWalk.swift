@@ -62,13 +62,14 @@ struct NumberWalk: Sendable {
 
     static func with(
         simSwap: String = "{if_swapped: off}", hashed: Bool = false, more: [String] = [], finder: [String]? = nil,
-        _ body: (NumberWalk) async throws -> Void
+        configure: (inout Configuration) -> Void = { _ in }, _ body: (NumberWalk) async throws -> Void
     ) async throws {
         try await SignInHarness.with(register: register) { harness in
             let ofOperators = try configuration(
                 harness.simulator, simSwap: simSwap, hashed: hashed, more: more, finder: finder)
             var configuration = harness.configuration
             configuration.providers += ofOperators.providers
+            configure(&configuration)
             try await SignInHarness.withServer(configuration) { app in
                 try await body(NumberWalk(harness: harness.using(app)))
             }

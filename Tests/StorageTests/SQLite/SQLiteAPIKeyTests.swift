@@ -1,3 +1,4 @@
+import Administration
 import Primitives
 import Storage
 import StorageModel
