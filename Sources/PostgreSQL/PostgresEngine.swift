@@ -35,6 +35,7 @@ struct PostgresEngine: StoreEngine {
     var isShared: Bool { true }
 
     var problemAtStart: StorageError? { nil }
+    var lastingProblem: StorageError? { nil }
 
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener?.start(onChange) }
 

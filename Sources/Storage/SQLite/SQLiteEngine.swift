@@ -34,6 +34,8 @@ struct SQLiteEngine: StoreEngine {
 
     var problemAtStart: StorageError? { connections.walRecovery.problemAtStart }
 
+    var lastingProblem: StorageError? { checkpointer.problem }
+
     /// One server uses a file at a time.
     var isShared: Bool { false }
 

@@ -1,5 +1,6 @@
 import CLatchkeySQLite
 import Dispatch
+import StorageModel
 import Synchronization
 
 /// Moves the write-ahead log into the database file from time to time, while commits go on.
@@ -21,8 +22,13 @@ final class WALCheckpointer: @unchecked Sendable {
     /// The most moves on the other thread before the writing connection moves the rest.
     private static let maximumMoves = 3
 
-    private struct State {
+    /// What is known of the log.
+    struct State {
         var pages = 0
+        /// How many pages the other thread has moved. If all were, the log may begin anew at any moment.
+        var moved = 0
+        /// How often the log has begun anew.
+        var restarts = 0
         /// The length of the log when the last move began.
         var triedAt = 0
         /// How many moves on the other thread have begun since the writing connection moved the rest.
@@ -31,14 +37,16 @@ final class WALCheckpointer: @unchecked Sendable {
         var isAbandoned = false
 
         mutating func note(_ pages: Int) {
+            if pages < self.pages {
+                restarts += 1
+                (moved, triedAt, moves) = (0, 0, 0)
+            }
             self.pages = pages
-            // The log has restarted.
-            if pages < triedAt { (triedAt, moves) = (0, 0) }
         }
 
         mutating func next() -> Step {
             let new = pages - triedAt
-            guard !isMoving, !isAbandoned, moves > 0 || new >= threshold else { return .nothing }
+            guard !isMoving, !isAbandoned, pages > moved, moves > 0 || new >= threshold else { return .nothing }
             triedAt = pages
             if moves == 0, pages >= 4 * threshold { return .restart }
             guard new > rest, moves < maximumMoves else {
@@ -49,9 +57,17 @@ final class WALCheckpointer: @unchecked Sendable {
             isMoving = true
             return .move
         }
+
+        /// - Parameters:
+        ///   - count: How many pages of the log are moved.
+        ///   - restarts: How often the log had begun anew when the move began.
+        mutating func end(moving count: Int, since restarts: Int) {
+            isMoving = false
+            if self.restarts == restarts { moved = max(moved, count) }
+        }
     }
 
-    private enum Step {
+    enum Step {
         case nothing
         /// On the other thread.
         case move
@@ -101,20 +117,28 @@ final class WALCheckpointer: @unchecked Sendable {
     }
 
     private func move(_ path: String) {
+        let restarts = state.withLock(\.restarts)
         var result = SQLITE_OK
+        var moved = 0
         do {
             let db = try connection ?? SQLiteConnection(path, settings: ["PRAGMA synchronous = FULL"])
             connection = db
-            try db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
+            moved = try db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
             // SQLite syncs the file only after the last page of the log.
             result = sync(db)
         } catch {}
         state.withLock { state in
-            state.isMoving = false
+            state.end(moving: moved, since: restarts)
             // SQLite takes the pages for moved, and no later sync writes what this one did not. So they stay in the
             // log, which the next start moves from its beginning.
             if result != SQLITE_OK { state.isAbandoned = true }
         }
+    }
+
+    /// That the log is not moved any more; nil if it is.
+    var problem: StorageError? {
+        state.withLock(\.isAbandoned)
+            ? StorageError(.full, reason: "a sync of the database file failed while the log was moved into it") : nil
     }
 
     /// Returns when no move runs on the other thread.

@@ -83,6 +83,28 @@ struct WALCheckpointerTests {
         #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
     }
 
+    /// Versions of SQLite damage a database whose log begins anew while another connection begins to move it.
+    @Test("No move begins on the other thread while all pages are moved, also after a batch that commits nothing")
+    func nothingToMove() {
+        var state = WALCheckpointer.State()
+        state.note(4_000)
+        #expect(state.next() == .move)
+        // Appended before the other thread's move begins.
+        state.note(4_500)
+        #expect(state.next() == .nothing)
+        state.end(moving: 4_500, since: state.restarts)
+        #expect(state.next() == .nothing)
+        // A reader keeps the log from beginning anew.
+        state.note(4_501)
+        #expect(state.next() == .move)
+        // It begins anew before the move's end is known.
+        let restarts = state.restarts
+        state.note(2)
+        state.end(moving: 4_501, since: restarts)
+        state.note(4_400)
+        #expect(state.next() == .move)
+    }
+
     @Test("After a failed sync the log stays, and the next start moves all of it")
     func failedSync() throws {
         let syncs = Syncs(result: SQLITE_IOERR)
@@ -96,6 +118,7 @@ struct WALCheckpointerTests {
         }
         #expect(try generation() == former)
         #expect(syncs.count.withLock { $0 } == 1)
+        #expect(checkpointer.problem?.code == .full)
         try checkpointer.close(before: db)
         try db.close()
         // What was not synced may be missing on the disk: here all but the first page.
