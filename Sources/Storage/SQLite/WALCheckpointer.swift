@@ -111,8 +111,8 @@ final class WALCheckpointer: @unchecked Sendable {
         case .move:
             let path = String(cString: sqlite3_db_filename(db.handle, "main"))
             queue.async { self.move(path) }
-        case .moveRest: try? db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
-        case .restart: try? db.checkpoint(SQLITE_CHECKPOINT_RESTART, busyMilliseconds: 100)
+        case .moveRest: _ = try? db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
+        case .restart: _ = try? db.checkpoint(SQLITE_CHECKPOINT_RESTART, busyMilliseconds: 100)
         }
     }
 
