@@ -54,13 +54,20 @@ extension ConfigurationCheck {
     /// The secrets of `Config/latchkey.example.yaml` and of the documentation are public.
     mutating func warnOfSamples() {
         let remedy = "generate one (openssl rand -hex 32)"
-        let reason = "is a sample from the documentation, which is public"
-        if configuration.apiKeys.contains(where: \.isSample) { warn("api_keys", "a key \(reason)", remedy) }
-        let clients = [
-            ("zenkey.clients", configuration.zenkey.clients), ("providers", configuration.providers.flatMap(\.clients)),
-        ]
-        for (name, clients) in clients where clients.contains(where: \.hasSampleSecret) {
-            warn(name, "a client's secret \(reason)", "give the app's own secret")
+        let doubtOfKey = configuration.apiKeys.lazy.compactMap(\.doubt).first
+        if let doubtOfKey { warn("api_keys", "a key \(doubtOfKey)", remedy) }
+        let clients = configuration.providers.map { ("\($0.keys.settings).clients", "providers", $0.clients) }
+        for (name, section, clients) in [("zenkey.clients", "zenkey.clients", configuration.zenkey.clients)] + clients {
+            for client in clients {
+                let secret = client.secret.map(\.exposed)
+                for (part, doubt) in [
+                    ("id", Samples.doubt(client.id.text)), ("secret", secret.flatMap(Samples.doubtOfSecret)),
+                ] {
+                    guard let doubt else { continue }
+                    context.warnings.add(
+                        name, origin(section), "a client's \(part) \(doubt)", "give the app's own \(part)")
+                }
+            }
         }
         let keys = [
             ("encryption_keys", configuration.encryptionKeys),
@@ -68,7 +75,7 @@ extension ConfigurationCheck {
             ("transactions.encryption_keys", configuration.signingKeys.encryptionKeys),
         ]
         for (name, keys) in keys where keys.contains(where: { Samples.encryptionKeys.contains($0.id) }) {
-            warn(name, "a key \(reason)", remedy)
+            warn(name, "a key \(Samples.reason)", remedy)
         }
     }
 
@@ -153,11 +160,13 @@ extension ConfigurationCheck {
     }
 }
 
-/// The secrets of the example file and the documentation.
+/// Secrets and ids that no provider has given: those of the example file and the documentation, and texts that stand
+/// for one.
 enum Samples {
     static let texts: Set<String> = [
         "demo-key", "test", "hello", "your-client-secret", "example-secret", "zoom-secret", "secret", "changeme",
     ]
+    fileprivate static let reason = "is a sample from the documentation, which is public"
 
     /// Those of API keys, of which there are samples as hashes.
     static let hashes = Set(["demo-key", "test", "hello"].map { TokenHash(sha256Of: $0).bytes })
@@ -168,22 +177,41 @@ enum Samples {
             "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
             "1f1e1d1c1b1a191817161514131211100f0e0d0c0b0a09080706050403020100",
         ].compactMap { EncryptionKey(hexadecimal: $0)?.id })
+
+    private static let placeholders: Set = ["todo", "tbd", "changeme", "change-me", "change_me", "placeholder"]
+    private static let beginnings = ["your-", "your_", "replace-with", "replace_with", "xxxx"]
+    private static let brackets = [("<", ">"), ("${", "}"), ("{{", "}}")]
+
+    /// What is wrong with a text in the place of a secret or an id; nil if nothing shows that.
+    static func doubt(_ text: String) -> String? {
+        func isBetween(_ ends: (String, String)) -> Bool { text.hasPrefix(ends.0) && text.hasSuffix(ends.1) }
+        if text.utf8.count > 1, isBetween(("\"", "\"")) || isBetween(("'", "'")) {
+            return "is in quotes, which are a part of it"
+        }
+        let words = text.lowercased()
+        let isPlaceholder =
+            placeholders.contains(words) || beginnings.contains(where: words.hasPrefix)
+            || brackets.contains(where: isBetween)
+        return isPlaceholder ? "is a placeholder" : nil
+    }
+
+    static func doubtOfSecret(_ text: String) -> String? { texts.contains(text) ? reason : doubt(text) }
 }
 
 extension APIKey {
-    fileprivate var isSample: Bool {
+    fileprivate var doubt: String? {
         switch proof {
-        case .plain(let key): Samples.texts.contains(key.exposed)
-        case .sha256(let hash): Samples.hashes.contains(hash)
+        case .plain(let key): Samples.doubtOfSecret(key.exposed)
+        case .sha256(let hash): Samples.hashes.contains(hash) ? Samples.reason : nil
         }
     }
 }
 
 extension Configuration.Client {
-    fileprivate var hasSampleSecret: Bool {
+    fileprivate var secret: Secret? {
         switch authentication {
-        case .clientSecretBasic(let secret, _), .clientSecretPost(let secret): Samples.texts.contains(secret.exposed)
-        case .privateKeyJWT, .signedClientSecret, .publicClient, .tlsClientAuth, .selfSignedTLSClientAuth: false
+        case .clientSecretBasic(let secret, _), .clientSecretPost(let secret): secret
+        case .privateKeyJWT, .signedClientSecret, .publicClient, .tlsClientAuth, .selfSignedTLSClientAuth: nil
         }
     }
 }

@@ -277,6 +277,24 @@ struct ConfigurationWarningTests {
         }
     }
 
+    @Test(
+        "A client's id or secret in quotes, and one that stands for another, cause a warning that does not show it",
+        arguments: [
+            ("'\"abc\"'", "id", "in quotes"), ("\"'abc'\"", "secret", "in quotes"), ("changeme", "id", "placeholder"),
+            ("your-client-id", "id", "placeholder"), ("'<client-id>'", "id", "placeholder"),
+            ("xxxxxxxx", "secret", "placeholder"), ("TODO", "secret", "placeholder"),
+            ("'${SECRET}'", "secret", "placeholder"), ("replace-with-the-client-secret", "secret", "placeholder"),
+            ("todo-app", "id", nil), ("'a\"b'", "secret", nil), ("x1xx", "secret", nil), ("'\"'", "secret", nil),
+        ] as [(String, String, String?)])
+    func placeholders(_ value: String, _ part: String, _ words: String?) throws {
+        let (id, secret) = part == "id" ? (value, "s3cret-1") : ("client-7", value)
+        let text = Self.client + "providers: {google: {client_id: \(id), client_secret: \(secret)}}\n"
+        let found = try load(text).warnings.filter { $0.reason.contains("a client's ") }
+        #expect(found.map(\.key) == (words == nil ? [] : ["providers.google.clients"]), "\(found)")
+        if let words { #expect(found.first?.reason.contains("\(part) is ") == true && "\(found)".contains(words)) }
+        #expect(!"\(found)".contains("abc"))
+    }
+
     @Test("Networks that are not pinned to an issuer cause one warning")
     func unpinnedNetworks() throws {
         let clients = "zenkey: {clients: [{id: ccid-1, redirect_uris: ['com.example.app://callback']}]}\n"
