@@ -195,7 +195,9 @@ import Testing
                         ? TLSTexts.clientKey
                         : path.hasSuffix(".pem")
                             ? TLSTexts.clientCertificate
-                            : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
+                            : path.hasSuffix("-headers")
+                                ? "X-API-Key=secret"
+                                : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
             guard let text else { throw .notFound }
             return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
         }
