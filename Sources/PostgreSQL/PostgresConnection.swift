@@ -109,7 +109,9 @@ final class PostgresConnection: PostgresSession, @unchecked Sendable {
             ("tcp_user_timeout", 60_000),
         ]
         let settings = (timeouts + keepalives).map { "SET \($0) = \($1);" }
-        try script(settings.joined() + "SET client_min_messages = error")
+        // Each statement of a request uses an index. A plan that the server makes while a table is small would read the
+        // whole table instead. It is kept until the server analyzes the table, also if that grows by thousands of rows.
+        try script(settings.joined() + "SET enable_seqscan = off; SET client_min_messages = error")
     }
 
     /// The server's settings for the time of transactions, in milliseconds. A transaction whose client has disappeared

@@ -70,12 +70,12 @@ enum PostgresRead {
         while try query.next() { recalls[Int(query.number(5)) - 1].output = try RecentSignIn(query) }
     }
 
-    // Each row by itself, so that the plan uses the index, whatever the table had when it was made. One array is read
-    // in a subquery: with its length, PostgreSQL would plan each time.
-    private static let recall: SQL = """
+    // Each row by itself and by its key alone, so that the plan uses the primary key, whatever the table had when it was
+    // made. One array is read in a subquery: with its length, PostgreSQL would plan each time.
+    static let recall: SQL = """
         SELECT found.*, place FROM unnest((SELECT ?), ?) WITH ORDINALITY AS input (key, now, place), \
-        LATERAL (\(RecentSignInsTable.select) WHERE fingerprint = input.key AND expires_at > input.now OFFSET 0) \
-        AS found
+        LATERAL (\(RecentSignInsTable.select) WHERE fingerprint = input.key OFFSET 0) AS found \
+        WHERE found.expires_at > input.now
         """
 
     /// The loss of an idle connection shows only when it is used: the read is retried on a new one. It is also retried

@@ -49,6 +49,21 @@ struct PostgresTests {
         }
     }
 
+    @Test("The look-up of earlier sign-ins uses the primary key, also if it was planned while there were none")
+    func planOfEmptyTable() async throws {
+        try await open().close()
+        // Without it, the server assumes that a table that was never vacuumed has some pages.
+        try cluster.execute("VACUUM ANALYZE recent_sign_ins", on: url)
+        let connection = PostgresConnection(PostgresConfiguration(url: Secret(url)), gate: ReconnectGate())
+        try connection.connect()
+        let recall = PostgresRead.recall.text.replacing("(SELECT ?), ?", with: "(SELECT $1), $2")
+        try connection.script(
+            "SET plan_cache_mode = force_generic_plan; PREPARE recall (bytea[], bigint[]) AS \(recall)")
+        let result = try connection.run("EXPLAIN EXECUTE recall ('{}', '{}')")
+        let plan = (0..<result.rowCount).map { String(decoding: result.bytes($0, 0), as: UTF8.self) }
+        #expect(plan.contains { $0.contains("Index Scan using recent_sign_ins_pkey") }, "\(plan)")
+    }
+
     @Test("Concurrent starts on an empty database all succeed")
     func migratesOnce() async throws {
         let stores = try await withThrowingTaskGroup(of: SQLStore.self) { group in
