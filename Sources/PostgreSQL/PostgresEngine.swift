@@ -11,7 +11,10 @@ struct PostgresEngine: StoreEngine {
     private let listener: PostgresListener?
 
     /// Connects and migrates the tables. Blocks.
-    init(_ configuration: PostgresConfiguration, _ hooks: StoreHooks) throws(StorageError) {
+    init(
+        _ configuration: PostgresConfiguration, _ hooks: StoreHooks,
+        delayingBy makeTimer: () -> any CommitTimer = { SystemCommitTimer() }
+    ) throws(StorageError) {
         let gate = ReconnectGate()
         try PostgresSchema.bringUpToDate(configuration)
         let size = min(max(configuration.poolSize, 2), 256)
@@ -20,10 +23,10 @@ struct PostgresEngine: StoreEngine {
         listener = configuration.isPooled ? nil : PostgresListener(configuration)
         writes = WorkQueue(
             .write, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting,
-            maximumWait: configuration.maximumWait, hooks)
+            maximumWait: configuration.maximumWait, hooks, delayingBy: makeTimer())
         reads = WorkQueue(
             .read, maximumBatch: 8, maximumWaiting: configuration.maximumWaiting,
-            maximumWait: configuration.maximumWait, hooks)
+            maximumWait: configuration.maximumWait, hooks, delayingBy: makeTimer())
         for connection in connections[..<(size / 2)] {
             writes.addWorker("postgres-writer") { PostgresCommit.run($0, on: connection) }
         }

@@ -1,7 +1,7 @@
 import Glibc
 import Primitives
 
-/// Lets a worker wait before a commit. Tests have their own.
+/// Lets a worker wait before it runs a batch. Tests have their own.
 package protocol CommitTimer: Sendable {
     /// A monotonic clock.
     var nanoseconds: UInt64 { get }
@@ -17,13 +17,13 @@ package protocol CommitTimer: Sendable {
 /// the time of day were set back.
 ///
 /// `@unchecked`: `hasEnded` is used with `mutex` only.
-final class SystemCommitTimer: CommitTimer, @unchecked Sendable {
+package final class SystemCommitTimer: CommitTimer, @unchecked Sendable {
     private let stopwatch = Stopwatch()
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var hasEnded = false
 
-    init() {
+    package init() {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -39,9 +39,9 @@ final class SystemCommitTimer: CommitTimer, @unchecked Sendable {
         mutex.deallocate()
     }
 
-    var nanoseconds: UInt64 { stopwatch.nanoseconds }
+    package var nanoseconds: UInt64 { stopwatch.nanoseconds }
 
-    func wait(nanoseconds: UInt64) {
+    package func wait(nanoseconds: UInt64) {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)
         let later = UInt64(deadline.tv_nsec) + nanoseconds % 1_000_000_000
@@ -53,7 +53,7 @@ final class SystemCommitTimer: CommitTimer, @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    func end() {
+    package func end() {
         pthread_mutex_lock(mutex)
         hasEnded = true
         pthread_cond_signal(condition)

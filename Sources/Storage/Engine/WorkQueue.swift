@@ -12,6 +12,8 @@ import Synchronization
 /// many callers. A worker sleeps between two batches instead of returning, which would cost each batch the waking and
 /// retiring of a thread.
 ///
+/// One worker at a time delays what waits. The others leave it to that one.
+///
 /// Works that can share a statement wait for the worker that runs such works, unless a full batch of them waits or it
 /// takes long: a few large batches cost less than many small ones.
 ///
@@ -35,8 +37,8 @@ public final class WorkQueue: Sendable {
         var sharing = 0
         /// When the last one of them began.
         var lastSharing: UInt64 = 0
-        /// Whether the connection waits for more work before it runs what waits.
-        var isDelaying = false
+        /// Wakes the worker that waits for more work before it runs what waits; nil if none does.
+        var delaying: DispatchSemaphore?
         var delay: CommitDelay
         var isClosed = false
         var awaitingEnd: [CheckedContinuation<Void, Never>] = []
@@ -79,19 +81,14 @@ public final class WorkQueue: Sendable {
     private let maximumBatch: Int
     private let maximumWaiting: Int
     private let tick: Duration
-    private let timer: (any CommitTimer)?
-    private let nanoseconds: @Sendable () -> UInt64
+    private let timer: any CommitTimer
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - timer: Delays works that allow it, in a queue with one worker; nil if none is ever delayed.
-    ///   - nanoseconds: A monotonic clock.
+    /// - Parameter timer: Delays works that allow it. It is this queue's alone.
     package init(
         _ kind: StoreCall.Kind, maximumBatch: Int, maximumWaiting: Int, maximumWait: Duration, _ hooks: StoreHooks,
-        delayingBy timer: (any CommitTimer)? = nil,
-        nanoseconds: @escaping @Sendable () -> UInt64 = { [stopwatch = Stopwatch()] in stopwatch.nanoseconds }
+        delayingBy timer: any CommitTimer = SystemCommitTimer()
     ) {
-        self.nanoseconds = nanoseconds
         self.kind = kind
         self.hooks = hooks
         self.timer = timer
@@ -145,11 +142,7 @@ public final class WorkQueue: Sendable {
     /// Has a worker run batches with one connection until the queue ends.
     /// - Parameter run: Runs a batch, and completes each work in it.
     package func addWorker(_ name: String, _ run: @escaping @Sendable ([any DatabaseWork]) -> Void) {
-        let workers = state.withLock { state in
-            state.workers += 1
-            return state.workers
-        }
-        precondition(timer == nil || workers == 1, "works are delayed by one connection only")
+        state.withLock { $0.workers += 1 }
         // Of different qualities, and not that of the loops: each has a limited number of workers.
         Worker.start(name, quality: kind == .write ? .utility : .default) { self.serve(run) }
     }
@@ -160,10 +153,10 @@ public final class WorkQueue: Sendable {
             state.isClosed = true
             state.delay.cancel()
             defer { state.sleeping = [] }
-            return (state.sleeping, state.isDelaying)
+            return (state.sleeping, state.delaying != nil)
         }
         for wake in sleeping { wake.signal() }
-        if wasDelaying { timer?.end() }
+        if wasDelaying { timer.end() }
     }
 
     /// Refuses further work, and returns when all admitted work is done and the workers have ended.
@@ -181,7 +174,7 @@ public final class WorkQueue: Sendable {
     /// Has the work run soon, or fails it at once.
     /// - Parameter delay: For how long its commit may be delayed, in nanoseconds.
     func admit(_ work: any DatabaseWork, allowing delay: UInt64) {
-        let now = delay > 0 ? timer?.nanoseconds : nil
+        let now = delay > 0 ? timer.nanoseconds : 0
         let canShare = work.shared != nil
         var mustTick = false
         let admission = state.withLock { state -> Admission in
@@ -189,26 +182,27 @@ public final class WorkQueue: Sendable {
             guard state.waiting.count < maximumWaiting else {
                 return .refused(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
             }
-            state.delay.admit(allowing: now == nil ? 0 : delay, at: now ?? 0, isFirst: state.waiting.isEmpty)
+            let wasOver = state.delay.isOver(waiting: state.waiting.count)
+            state.delay.admit(allowing: delay, at: now, isFirst: state.waiting.isEmpty)
             state.waiting.append(Waiting(work: work, tick: state.tick))
             let isServed =
-                canShare && state.sharing > 0 && state.waiting.count < maximumBatch
-                && nanoseconds() &- state.lastSharing < Self.usualTime
+                state.delaying != nil
+                || (canShare && state.sharing > 0 && state.waiting.count < maximumBatch
+                    && timer.nanoseconds &- state.lastSharing < Self.usualTime)
             if !isServed, let wake = state.wake() {
-                if canShare { state.lastSharing = nanoseconds() }
+                if canShare { state.lastSharing = timer.nanoseconds }
                 return .wakes(wake)
             }
             mustTick = !state.isTicking
             state.isTicking = true
-            guard state.isDelaying, state.delay.isOver(waiting: state.waiting.count) else { return .waits }
-            state.isDelaying = false
-            return .endsDelay
+            let endsDelay = state.delaying != nil && !wasOver && state.delay.isOver(waiting: state.waiting.count)
+            return endsDelay ? .endsDelay : .waits
         }
         if mustTick { scheduleTick() }
         switch admission {
         case .waits: break
         case .wakes(let wake): wake.signal()
-        case .endsDelay: timer?.end()
+        case .endsDelay: timer.end()
         case .refused(let error): work.fail(error)
         }
     }
@@ -244,7 +238,7 @@ public final class WorkQueue: Sendable {
         while true {
             switch next(wakingBy: wake, &isSharing) {
             case .batch(let batch): run(batch.map(\.work))
-            case .delay(let nanoseconds): timer?.wait(nanoseconds: nanoseconds)
+            case .delay(let nanoseconds): timer.wait(nanoseconds: nanoseconds)
             case .sleep:
                 wake.wait()
                 isSharing = true
@@ -259,10 +253,10 @@ public final class WorkQueue: Sendable {
     /// - Parameter isSharing: Whether the worker is one of ``State/sharing``.
     private func next(wakingBy wake: DispatchSemaphore, _ isSharing: inout Bool) -> Next {
         state.withLock { state in
-            state.isDelaying = false
+            if state.delaying === wake { state.delaying = nil }
             if isSharing { state.sharing -= 1 }
             isSharing = false
-            guard !state.waiting.isEmpty else {
+            guard !state.waiting.isEmpty, state.delaying == nil else {
                 guard state.isClosed else {
                     state.sleeping.append(wake)
                     return .sleep
@@ -272,12 +266,10 @@ public final class WorkQueue: Sendable {
                 defer { state.awaitingEnd = [] }
                 return .end(state.awaitingEnd)
             }
-            if let timer {
-                let remaining = state.delay.remaining(waiting: state.waiting.count) { timer.nanoseconds }
-                if remaining > 0 {
-                    state.isDelaying = true
-                    return .delay(nanoseconds: remaining)
-                }
+            let remaining = state.delay.remaining(waiting: state.waiting.count) { timer.nanoseconds }
+            if remaining > 0 {
+                state.delaying = wake
+                return .delay(nanoseconds: remaining)
             }
             state.batches += 1
             let batch = Array(state.waiting.prefix(maximumBatch))
@@ -285,7 +277,7 @@ public final class WorkQueue: Sendable {
             if batch.allSatisfy({ $0.work.shared != nil }) {
                 isSharing = true
                 state.sharing += 1
-                state.lastSharing = nanoseconds()
+                state.lastSharing = timer.nanoseconds
             }
             return .batch(batch)
         }

@@ -13,12 +13,22 @@ struct WorkQueueDelayTests {
         let locks: [WriteLock] = []
         let shared: (any SharedStatement)? = nil
         private let outcome = Mutex<Bool?>(nil)
+        private let gate: DispatchSemaphore?
+
+        /// - Parameter isHeld: Whether its batch runs until ``release()``.
+        init(isHeld: Bool = false) { gate = isHeld ? DispatchSemaphore(value: 0) : nil }
+
+        func release() { gate?.signal() }
 
         /// Whether it succeeded; nil while it waits.
         var hasSucceeded: Bool? { outcome.withLock { $0 } }
 
         func run(on db: SQLSession) {}
-        func succeed() { outcome.withLock { $0 = true } }
+        func succeed() {
+            gate?.wait()
+            outcome.withLock { $0 = true }
+        }
+
         func fail(_ error: StorageError) { outcome.withLock { $0 = false } }
     }
 
@@ -39,60 +49,17 @@ struct WorkQueueDelayTests {
         func waitForOne() { _ = ran.wait(timeout: .now() + 60) }
     }
 
-    /// A clock that stands still, but for what the test does during a wait.
-    private final class Timer: CommitTimer {
-        private struct State {
-            var time: UInt64 = 1_000
-            var waits: [UInt64] = []
-            var ends = 0
-            var events: [@Sendable () -> Void] = []
-        }
-
-        private let state = Mutex(State())
-        private let ended = DispatchSemaphore(value: 0)
-
-        var nanoseconds: UInt64 { state.withLock { $0.time } }
-        var waits: [UInt64] { state.withLock { $0.waits } }
-        /// How many waits were ended before their time.
-        var ends: Int { state.withLock { $0.ends } }
-
-        func wait(nanoseconds: UInt64) {
-            let event = state.withLock { state -> (@Sendable () -> Void)? in
-                state.waits.append(nanoseconds)
-                return state.events.isEmpty ? nil : state.events.removeFirst()
-            }
-            guard let event else {
-                Issue.record("an unexpected wait")
-                return advance(by: nanoseconds)
-            }
-            event()
-        }
-
-        func end() {
-            state.withLock { $0.ends += 1 }
-            ended.signal()
-        }
-
-        /// What happens during the next waits.
-        func during(_ events: @Sendable () -> Void...) { state.withLock { $0.events = events } }
-
-        func advance(by nanoseconds: UInt64) { state.withLock { $0.time += nanoseconds } }
-
-        /// Blocks until ``end()`` was called, at most a minute.
-        func waitForEnd() { _ = ended.wait(timeout: .now() + 60) }
-    }
-
     private let batches = Batches()
-    private let timer = Timer()
+    private let timer = ManualCommitTimer()
     private let delay: UInt64 = 100
 
     /// A queue that has had two works so shortly after each other that it expects more of them. The first one did not
     /// wait, because nothing was known of others.
-    private func makeQueue(maximumBatch: Int = 256) -> WorkQueue {
+    private func makeQueue(maximumBatch: Int = 256, workers: Int = 1) -> WorkQueue {
         let queue = WorkQueue(
             .write, maximumBatch: maximumBatch, maximumWaiting: 64, maximumWait: .seconds(60), StoreHooks(),
             delayingBy: timer)
-        queue.addWorker("delayed", batches.run)
+        for _ in 0..<workers { queue.addWorker("delayed", batches.run) }
         timer.during { [timer, delay] in timer.advance(by: delay) }
         for _ in 0..<2 {
             queue.admit(Work(), allowing: delay)
@@ -132,9 +99,11 @@ struct WorkQueueDelayTests {
     }
 
     @Test(
-        "A work that allows no delay ends the wait, and so does the work that makes enough", arguments: [false, true])
-    func endedWait(hasEnough: Bool) {
-        let queue = makeQueue()
+        "A work that allows no delay ends the wait, and so does the work that makes enough", arguments: [false, true],
+        [1, 2])
+    func endedWait(hasEnough: Bool, workers: Int) async throws {
+        let queue = makeQueue(workers: workers)
+        try await until { queue.sleepingCount == workers }
         let count = hasEnough ? CommitDelay.usualEnough : 2
         timer.during { [timer, delay] in
             for number in 1..<count {
@@ -146,6 +115,29 @@ struct WorkQueueDelayTests {
         queue.admit(Work(), allowing: delay)
         batches.waitForOne()
         #expect(batches.sizes == [1, 1, count])
+        queue.end()
+    }
+
+    @Test("What one worker delays is left to it by one that becomes free meanwhile")
+    func delayedByOne() async throws {
+        let queue = makeQueue(workers: 2)
+        try await until { queue.sleepingCount == 2 }
+        let held = Work(isHeld: true)
+        queue.admit(held, allowing: 0)
+        try await until { queue.sleepingCount == 1 }
+        let isFree = DispatchSemaphore(value: 0)
+        timer.during { [timer, delay] in
+            held.release()
+            _ = isFree.wait(timeout: .now() + 60)
+            timer.advance(by: delay)
+        }
+        queue.admit(Work(), allowing: delay)
+        try await until { queue.sleepingCount == 1 && held.hasSucceeded == true }
+        #expect(batches.sizes == [1, 1, 1])
+        #expect(timer.waits == [delay, delay])
+        isFree.signal()
+        try await until { queue.sleepingCount == 2 }
+        #expect(batches.sizes == [1, 1, 1, 1])
         queue.end()
     }
 

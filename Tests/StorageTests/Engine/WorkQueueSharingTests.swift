@@ -40,13 +40,13 @@ struct WorkQueueSharingTests {
     }
 
     private let batches = Batches()
-    private let time = Shared<UInt64>(0)
+    private let timer = ManualCommitTimer()
 
     /// A queue with two workers, of which one runs a batch of one work, and the other sleeps.
     private func held(byShared isShared: Bool = true, maximumWait: Duration = .seconds(600)) async throws -> WorkQueue {
         let queue = WorkQueue(
             .write, maximumBatch: 4, maximumWaiting: 64, maximumWait: maximumWait, StoreHooks(),
-            nanoseconds: { [time] in time.withLock { $0 } })
+            delayingBy: timer)
         for name in ["first", "second"] { queue.addWorker(name, batches.run) }
         try await until { queue.sleepingCount == 2 }
         queue.admit(Work(isShared: isShared), allowing: 0)
@@ -73,13 +73,13 @@ struct WorkQueueSharingTests {
         case .other: queue.admit(Work(isShared: false), allowing: 0)
         case .many: for _ in 0..<2 { queue.admit(Work(isShared: true), allowing: 0) }
         case .late:
-            time.withLock { $0 += WorkQueue.usualTime }
+            timer.advance(by: WorkQueue.usualTime)
             queue.admit(Work(isShared: true), allowing: 0)
         }
         try await until { batches.sizes == [1, event == .many ? 4 : 3] }
         // Works that arrive later wait for the same worker only while it runs.
         try await until { queue.sleepingCount == 1 }
-        time.withLock { $0 += WorkQueue.usualTime }
+        timer.advance(by: WorkQueue.usualTime)
         queue.admit(Work(isShared: true), allowing: 0)
         try await until { batches.sizes.count == 3 }
         batches.release()

@@ -129,13 +129,28 @@ struct PostgresTests {
         withExtendedLifetime(peer) {}
     }
 
-    @Test("A sign-in that allows a delay is committed at once")
-    func undelayed() async throws {
-        let store = try open()
-        let stopwatch = Stopwatch()
-        // The second one comes so soon that it would wait for others, for a minute.
-        for _ in 0..<2 { #expect(try await store.signIn(Records.delayedSignIn())?.isNew == true) }
-        #expect(stopwatch.nanoseconds < 50_000_000_000)
+    @Test("Sign-ins wait for others as long as they allow, and look-ups as long as the last of them allowed")
+    func delayed() async throws {
+        let (writes, reads) = (ManualCommitTimer(), ManualCommitTimer())
+        var timers = [writes, reads]
+        let configuration = PostgresConfiguration(url: Secret(url))
+        let store = SQLStore(try PostgresEngine(configuration, StoreHooks()) { timers.removeFirst() })
+        func lookUpTwice() async throws {
+            for _ in 0..<2 { #expect(try await store.recentSignIn([1], at: Records.now) == nil) }
+        }
+        try await lookUpTwice()
+        #expect(reads.waits == [])
+        let signIn = try Records.delayedSignIn()
+        #expect(try await store.signIn(signIn)?.isNew == true)
+        // Nothing was known of others.
+        #expect(writes.waits == [])
+        #expect(try await store.signIn(Records.delayedSignIn())?.isNew == true)
+        #expect(writes.waits == [signIn.commitDelay])
+        try await lookUpTwice()
+        #expect(reads.waits == [signIn.commitDelay])
+        _ = try await store.signIn(Records.signIn())
+        try await lookUpTwice()
+        #expect(reads.waits == [signIn.commitDelay])
         try await store.close()
     }
 
