@@ -167,6 +167,7 @@ import Testing
             .map { "\(folder)/\($0)" } + [
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
                 "Sources/Linking/LinkingOperations.swift",
+                "Sources/PhoneVerification/NumberMethods.swift",
                 "Sources/PhoneVerification/PhoneVerificationRoutes.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
