@@ -113,7 +113,7 @@ public final class WorkQueue: Sendable {
     /// Writes of several callers share a transaction. If one of them fails, `body` may run again.
     /// - Parameters:
     ///   - locks: What a write that decides by what it reads has to lock.
-    ///   - delay: For how long it may be delayed for others that share its commit, in nanoseconds.
+    ///   - delay: For how long it may be delayed for others that share its commit or statement, in nanoseconds.
     public func submit<Success: Sendable>(
         as operation: StaticString = #function, locking locks: [WriteLock] = [], allowing delay: UInt64 = 0,
         _ body: @escaping @Sendable (SQLSession) throws -> Success
@@ -172,7 +172,7 @@ public final class WorkQueue: Sendable {
     }
 
     /// Has the work run soon, or fails it at once.
-    /// - Parameter delay: For how long its commit may be delayed, in nanoseconds.
+    /// - Parameter delay: For how long it may be delayed, in nanoseconds.
     func admit(_ work: any DatabaseWork, allowing delay: UInt64) {
         let now = delay > 0 ? timer.nanoseconds : 0
         let canShare = work.shared != nil

@@ -36,8 +36,7 @@ package struct SignInRecord: Sendable {
     package var tokenUse: OneTimeRecord?
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
-    /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds. PostgreSQL does
-    /// not: there, sign-ins that arrive together have separate connections.
+    /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds.
     package var commitDelay: UInt64 = 0
 
     package init(
