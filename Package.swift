@@ -41,6 +41,7 @@ let package = Package(
         .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
         .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
         .trait(name: "Linking", description: "Further identities of a user, at other providers"),
+        .trait(name: "NativeSignIn", description: "Sign-ins with ID tokens that apps get without a browser"),
         .trait(name: "PhoneVerification", description: "Phone numbers that mobile operators verify (CAMARA)"),
         .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
         .trait(name: "Presets", description: "Providers that are configured by their name, and latchkey init"),
@@ -55,8 +56,9 @@ let package = Package(
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
-            "Linking", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout", "ProviderResources",
-            "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport", "Transactions", "Zephr",
+            "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
+            "ProviderResources", "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport",
+            "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -253,6 +255,8 @@ let package = Package(
                 "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
                 "SignIn", "StorageModel", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
+        // Sign-ins with ID tokens that apps get from the device or from a provider's SDK.
+        .target(name: "NativeSignIn", dependencies: withRoutesAndTables),
         // Phone numbers that mobile operators verify.
         .target(
             name: "PhoneVerification",
@@ -336,6 +340,7 @@ let package = Package(
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
                 .target(name: "Examination", condition: .when(traits: ["Examination"])),
                 .target(name: "Linking", condition: .when(traits: ["Linking"])),
+                .target(name: "NativeSignIn", condition: .when(traits: ["NativeSignIn"])),
                 .target(name: "PhoneVerification", condition: .when(traits: ["PhoneVerification"])),
                 .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "Presets", condition: .when(traits: ["Presets"])),
@@ -443,10 +448,10 @@ let package = Package(
             name: "LatchkeyAPITests",
             dependencies: [
                 "AccountMigration", "Administration", "Backchannel", "HTTPServer", "LatchkeyAPI",
-                "LatchkeyConfiguration", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
-                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Redirects",
-                "Registration", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
-                "Transactions", "Zephr",
+                "LatchkeyConfiguration", "LatchkeyService", "Linking", "NativeSignIn", "Observability",
+                "OpenIDConnect", "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout",
+                "ProviderResources", "Redirects", "Registration", "Services", "SignIn", "StatusPage", "Storage",
+                "StorageModel", "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

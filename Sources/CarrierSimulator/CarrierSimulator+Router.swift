@@ -79,6 +79,7 @@ extension CarrierSimulator {
         router.post("/providers/{mccmnc}/end-sessions", Self.json(LogoutEndpoints(simulator: self).send))
         let controls = ControlEndpoints(simulator: self)
         router.post("/carriers/{mccmnc}/ports", Self.json(controls.port))
+        router.post("/providers/{mccmnc}/native-tokens", Self.shared(controls.makeNativeToken))
         router.get("/demo/people", Self.shared(controls.listPeople))
         router.post("/demo/codes", Self.shared(controls.issueCode))
     }

@@ -24,6 +24,9 @@ import SignIn
 #if Linking
     import Linking
 #endif
+#if NativeSignIn
+    import NativeSignIn
+#endif
 #if PhoneVerification
     import PhoneVerification
 #endif
@@ -70,6 +73,10 @@ extension FeatureList {
                 configuration.providers.first { $0.rules.backchannelTokenDelivery != .off }
                     .map { "providers.\($0.id).backchannel_token_delivery_mode" }
             },
+            FeatureDemand("NativeSignIn") { configuration in
+                configuration.providers.first { $0.clients.contains { $0.rules.native != .init() } }
+                    .map { "providers.\($0.id).native_audiences" }
+            },
             FeatureDemand("PhoneVerification") { configuration in
                 configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
             },
@@ -109,6 +116,9 @@ extension FeatureList {
         #endif
         #if Linking
             .adding(LinkingFeature.self)
+        #endif
+        #if NativeSignIn
+            .adding(NativeSignInFeature.self, meeting: "NativeSignIn")
         #endif
         #if PhoneVerification
             .adding(PhoneVerificationFeature.self, meeting: "PhoneVerification")

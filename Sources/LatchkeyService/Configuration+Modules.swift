@@ -190,6 +190,6 @@ extension Configuration.Provider {
         guard let endpoints else { return RelyingParty.Configuration(issuer: issuer) }
         return RelyingParty.Configuration(
             issuer: issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
-            userEndpoint: endpoints.user)
+            userEndpoint: endpoints.user, jwksURI: rules.endpoints["jwks_uri"])
     }
 }

@@ -108,7 +108,7 @@ extension PhoneVerificationFeature {
         let clientID = reader.clientID(at: target.server)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
         return SignInRequest(
-            provider: target.reference, clientID: clientID, code: token, standsInForCode: true,
+            provider: target.reference, clientID: clientID, code: token, verifiedBy: operators,
             correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
 }

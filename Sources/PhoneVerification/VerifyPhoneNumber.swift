@@ -104,8 +104,8 @@ struct VerifyPhoneNumber {
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
         let request = SignInRequest(
-            provider: inquiry.target.reference, clientID: inquiry.client.id, code: operatorToken, standsInForCode: true,
-            correlationID: correlationID)
+            provider: inquiry.target.reference, clientID: inquiry.client.id, code: operatorToken,
+            verifiedBy: inquiry.operators, correlationID: correlationID)
         let run = try SignInRun(request, correlationID, in: environment)
         findings.run = run
         findings.number = inquiry.number?.text

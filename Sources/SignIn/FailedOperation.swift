@@ -10,6 +10,8 @@ package struct FailedOperation {
         case code
         /// A sign-in with a TS.43 temporary token.
         case operatorToken = "operator_token"
+        /// A sign-in with an ID token that an app brings.
+        case native
         /// A sign-in by redirects, from the start to the session.
         case redirect
         case link
@@ -116,7 +118,8 @@ extension FailedOperation {
             relyingParty: run.relyingParty, network: request.network, times: run.log.times,
             requested: [
                 ("redirect_uri", request.redirectURI.flatMap { $0.isEmpty ? nil : .text($0) }),
-                ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.standsInForCode)),
+                ("started_here", .flag(request.isRedirectFlow)),
+                ("operator_token", .flag(request.standsInForCode && run.target.provider.group != nil)),
                 ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
                 ("nonce", request.nonce.map { .secret($0) }),
             ] + run.demand.failureMembers + [("max_age", run.demand.maximumAge.map { .number($0) })] + more)
@@ -132,7 +135,9 @@ extension FailedOperation {
             case .link: .link
             case .transaction: .transaction
             case .signIn, .backchannelAuthentication:
-                request.isRedirectFlow ? .redirect : request.standsInForCode ? .operatorToken : .code
+                !request.standsInForCode
+                    ? request.isRedirectFlow ? .redirect : .code
+                    : run.target.provider.group == nil ? .native : .operatorToken
             }
         self.init(flow, run)
         // A link and a transaction have a session.

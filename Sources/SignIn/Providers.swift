@@ -388,11 +388,20 @@ extension AuthenticationDemand {
     }
 }
 
+/// Says who the user of a request is, in a feature's own way.
+package protocol RequestVerifier: Sendable {
+    /// Refuses a request that it does not take.
+    func check(_ request: SignInRequest) throws(SignInError)
+
+    /// Says who the user is, by the code or the token of a request.
+    func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn
+}
+
 /// Several authorization servers behind one provider, of a kind that a feature brings, such as mobile operators.
 ///
 /// The feature chooses among them, asks them in its own way who a user is, and may send browsers to them for tasks of
 /// its own.
-package protocol ServerGroup: Sendable {
+package protocol ServerGroup: RequestVerifier {
     var kind: ProviderKind { get }
     /// Those that sign users in, by their names in requests.
     var servers: [String: AuthorizationServer] { get }
@@ -404,12 +413,6 @@ package protocol ServerGroup: Sendable {
     func choose(
         for start: inout RedirectStart, _ correlationID: CorrelationID, in environment: Environment
     ) async throws(SignInError) -> SignInTarget
-
-    /// Refuses a request that the servers do not take.
-    func check(_ request: SignInRequest) throws(SignInError)
-
-    /// Redeems the code or the token of a request, and says who the user is.
-    func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn
 
     /// The error of an authorization response.
     func refusal(atAuthorization code: String) -> SignInError

@@ -224,6 +224,8 @@ public struct SignInConfiguration: Sendable {
         public var pkce = Client.PKCE.required
         /// Who chooses the nonce.
         public var nonce = Client.Nonce.client
+        /// Sign-ins with ID tokens that apps bring.
+        public var native = NativeSignInRules()
         /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
         /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
@@ -261,6 +263,23 @@ public struct SignInConfiguration: Sendable {
             parameters.fixed.merge(common.fixed) { own, _ in own }
             parameters.fromApps += common.fromApps
         }
+    }
+
+    /// Sign-ins with ID tokens that apps get from the device or from a provider's SDK.
+    public struct NativeSignInRules: Sendable, Hashable {
+        /// Who chooses the nonce that such a token must have: ``NonceIssuer`` or the app. With `none` it need not have
+        /// one.
+        public enum Nonce: String, Sendable, CaseIterable { case issued, client, none }
+
+        /// The audiences that such a token may have. If empty, there are no such sign-ins.
+        public var audiences: [ClientID] = []
+        /// Who chooses the nonce.
+        public var nonce = Nonce.issued
+        /// Whether the authorization code that an app gets beside the token is redeemed.
+        public var redeemsCode = false
+
+        /// The defaults.
+        public init() {}
     }
 
     /// A client's own session lifetimes; nil where ``Lifetimes`` applies.

@@ -79,7 +79,10 @@ struct Capsule {
     /// What is configured, and the provider's metadata.
     private static func known(_ source: Source, _ provider: ProviderMetadata?) -> Set<String> {
         let operation = source.operation
-        var known = Set(operation.client.map { [$0.id.text] + $0.scopes + $0.redirectURIs } ?? [])
+        var known = Set(
+            operation.client.map {
+                [$0.id.text] + $0.scopes + $0.redirectURIs + $0.native.audiences.map(\.text)
+            } ?? [])
         known.formUnion(operation.known)
         if let network = operation.network { known.insert(network.text) }
         if let issuer = operation.relyingParty?.issuer { known.insert(issuer.text) }
@@ -354,7 +357,10 @@ struct Capsule {
             let oldest = now - rules.maximumAgeSeconds - rules.clockSkewSeconds
             return .object(of: [("from", .integer(oldest)), ("to", .integer(now + rules.clockSkewSeconds))])
         case .notBefore: return .object(of: [("until", .integer(now + rules.clockSkewSeconds))])
-        case .nonce: return expectation.nonce.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
+        case .nonce:
+            let isHashed = expectation.hashedNonce.map { $0 == explanation?.claims?["nonce"]?.string } ?? false
+            let nonce = isHashed ? expectation.hashedNonce : expectation.nonce
+            return nonce.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
         case .acr: return expectation.demand.acrValues.isEmpty ? nil : shape.words(expectation.demand.acrValues)
         case .authTime:
             guard expectation.demand.maximumAge != nil || expectation.demand.since != nil else {

@@ -69,7 +69,9 @@ struct CapsuleToken {
     private static func idToken(
         _ capsule: CapsuleReplay, _ results: [String: JSONObject], _ standIns: inout StandIns
     ) throws(CapsuleReplay.ReplayError) -> Kind {
-        guard let clientID = ClientID(capsule.clientID), let issuer = results["issuer"]?["expected"]?.string else {
+        // Of a native sign-in it may be another than the client.
+        let audience = results["audience"]?["expected"]?.string ?? capsule.clientID
+        guard let clientID = ClientID(audience), let issuer = results["issuer"]?["expected"]?.string else {
             throw ReplayError(.unreadable, "it does not say whose ID token it was, or for which client")
         }
         let since = results["auth_time"]?["expected"]?.object
@@ -81,6 +83,7 @@ struct CapsuleToken {
         expectation.demand.since = since?["since"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         let flow = capsule.content["request"]?.object?["flow"]?.string
         expectation.nonceMayBeMissing = flow == FailedOperation.Flow.backchannelAuthentication.rawValue
+        expectation.isNative = flow == FailedOperation.Flow.native.rawValue
         let moment = capsule.content["checks"]?.object?["at"]?.integer
         return .idToken(
             expectation, issuer: issuer,
@@ -98,7 +101,7 @@ struct CapsuleToken {
         if case .ofIssuer(let url) = relyingParty.discovery { configuredIssuer = url.text }
         switch kind {
         case .idToken(let expectation, let issuer, let moment):
-            guard let client = clients[expectation.clientID] else {
+            guard let client = ClientID(capsule.clientID).flatMap({ clients[$0] }) else {
                 let (name, client) = (CapsuleReplay.shown(capsule.provider), CapsuleReplay.shown(capsule.clientID))
                 throw ReplayError(.configuration, "the provider \(name) has no client \(client) in the configuration")
             }

@@ -85,7 +85,10 @@ struct TokenEndpoint: Sendable {
         _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite, keyThumbprint: String?
     ) throws(OAuthError) -> TokenGrant {
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }
-        guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("There is no redirect_uri.") }
+        let redirectURI = form["redirect_uri"]
+        let isNative = simulator.withState { $0.grants[code]?.terms.isNative ?? false }
+        guard isNative == (redirectURI == nil)
+        else { throw .invalidRequest("There is no redirect_uri, or one that the code does not have.") }
         let verifier = form["code_verifier"]
         guard verifier == nil || site.carrier.codeChallenges != .refused
         else { throw .invalidRequest("The code_verifier is not known here.") }
@@ -107,7 +110,7 @@ struct TokenEndpoint: Sendable {
             guard now < grant.expiresAt else { throw .init("invalid_grant", "The code has expired.") }
             return grant
         }
-        guard grant.terms.redirectURI.hasSameBytes(as: redirectURI)
+        guard grant.terms.redirectURI.hasSameBytes(as: redirectURI ?? "")
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
         let challenge = grant.terms.codeChallenge
         guard

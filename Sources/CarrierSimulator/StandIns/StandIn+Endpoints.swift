@@ -40,6 +40,7 @@ extension AuthorizationRequest {
         var terms = GrantTerms(
             clientID: returning.clientID, redirectURI: returning.redirectURI, codeChallenge: challenge,
             nonce: standIn.repeatsNonce ? parameters["nonce"] : nil, scopes: scopes, acr: "")
+        terms.sharesSubjects = standIn.changeNativeToken != nil
         terms.isOffline =
             switch standIn.refresh {
             case .always: true

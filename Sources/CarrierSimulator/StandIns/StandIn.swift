@@ -50,6 +50,11 @@ extension CarrierSimulator {
         /// Whether an ID token repeats the nonce.
         var repeatsNonce = true
         var changeIDToken: @Sendable (inout JSONMembers, Facts) -> Void = { _, _ in }
+        /// What an ID token that an app gets on the device has besides, where the app has a client id of its own; nil if
+        /// there are no such tokens.
+        var changeNativeToken: (@Sendable (inout JSONMembers, Facts, _ app: String) -> Void)?
+        /// Whether apps have the SHA-256 of their nonce put into such a token.
+        var appsHashNonces = false
         var changeTokens: @Sendable (inout JSONMembers, Facts) -> Void = { _, _ in }
         /// The parameters of an authorization response beside the code, at the user's first sign-in.
         var firstParameters: @Sendable (Facts) -> [(name: String, value: String?)] = { _ in [] }
@@ -132,6 +137,7 @@ extension CarrierSimulator {
             if namesIssuer { texts.append("`iss` in responses") }
             if isOpenID, !repeatsNonce { texts.append("no nonce in ID tokens") }
             if isOpenID, user == nil { texts.append("no userinfo") }
+            if changeNativeToken != nil { texts.append("native ID tokens") }
             if emails != nil { texts.append("e-mail addresses by a second request") }
             if tokenRefusal != nil { texts.append("errors of the token endpoint with status 200") }
             switch refresh {
@@ -243,6 +249,7 @@ extension CarrierSimulator.StandIn {
                 ("authorization_endpoint", text(address + "/authorize")), ("token_endpoint", text(address + "/token")),
                 ("user_endpoint", text(address + "/userinfo" + userQuery)),
             ]
+            if changeNativeToken != nil { section.append(("jwks_uri", text(address + "/jwks"))) }
             if emails != nil { section.append(("emails_endpoint", text(address + "/emails"))) }
         }
         return section

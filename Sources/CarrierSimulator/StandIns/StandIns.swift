@@ -30,7 +30,11 @@ extension CarrierSimulator.StandIn {
                 let user: JSONMembers = ["name": name.value, "email": .string(facts.user.email)]
                 return facts.has("name") ? [("user", user.value.text)] : []
             }
-            $0.settings = [("team_id", "ABCDE12345"), ("private_key_id", "ABC123DEFG")]
+            $0.changeNativeToken = { claims, _, _ in claims["nonce_supported"] = true }
+            $0.appsHashNonces = true
+            $0.settings = [
+                ("team_id", "ABCDE12345"), ("private_key_id", "ABC123DEFG"), ("native_audiences", "[com.example.app]"),
+            ]
         },
         openID("auth0", "Auth0", "https://auth0.com/docs/api/authentication") {
             $0.settings = [("domain", "example.auth0.com")]
@@ -109,6 +113,13 @@ extension CarrierSimulator.StandIn {
                 claims["email"] = .string(facts.user.email)
                 claims["email_verified"] = true
             }
+            $0.changeNativeToken = { claims, facts, app in
+                claims["azp"] = .string(app)
+                claims["name"] = .string(facts.user.name)
+                claims["given_name"] = .string(facts.user.givenName)
+                claims["family_name"] = .string(facts.user.familyName)
+            }
+            $0.settings = [("native_audiences", "[latchkey]")]
         },
         openID(
             "id-austria", "ID Austria",
@@ -321,6 +332,16 @@ extension CarrierSimulator.StandIn {
             $0.scopes = ["public_profile", "email"]
             $0.userQuery = "?fields=id,name,first_name,last_name,email"
             $0.refresh = .never
+            // Of Limited Login.
+            $0.changeNativeToken = { claims, facts, _ in
+                claims["iss"] = "https://www.facebook.com"
+                claims["sub"] = .string(facts.number)
+                claims["name"] = .string(facts.user.name)
+                claims["given_name"] = .string(facts.user.givenName)
+                claims["family_name"] = .string(facts.user.familyName)
+                claims["email"] = .string(facts.user.email)
+            }
+            $0.settings = [("native_audiences", "[latchkey]")]
             $0.changeTokens = { tokens, _ in tokens["token_type"] = "bearer" }
             $0.givesVerifiedEmail = false
         },

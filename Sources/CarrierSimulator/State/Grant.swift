@@ -11,6 +11,10 @@ struct GrantTerms: Sendable {
     var context: String?
     /// The thumbprint of the key that the code is bound to (`dpop_jkt`, RFC 9449 section 10); nil for none.
     var keyThumbprint: String?
+    /// Whether the user is the same for all clients. Google and Apple give all those of one developer one subject.
+    var sharesSubjects = false
+    /// Whether a code came beside a native ID token, and so without a redirect URI.
+    var isNative = false
     /// Whether its tokens have a refresh token, where the provider has any.
     var isOffline = true
 }
@@ -35,7 +39,8 @@ struct Grant: Sendable {
 
     /// Empty without a user.
     var subject: String {
-        user.map { Subject.identifier(mccmnc: mccmnc, clientID: terms.clientID, userID: $0.id) } ?? ""
+        let client = terms.sharesSubjects ? "" : terms.clientID
+        return user.map { Subject.identifier(mccmnc: mccmnc, clientID: client, userID: $0.id) } ?? ""
     }
     var expiresAt: Timestamp { approvedAt.advanced(bySeconds: Self.codeLifetime) }
 }

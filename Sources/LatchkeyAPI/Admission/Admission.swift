@@ -301,7 +301,7 @@ public struct Admission: Sendable {
     }
 
     /// Tells the callers of sign-ins apart. For a key, the hash by which it was admitted.
-    var signInCaller: Caller {
+    package var signInCaller: Caller {
         if case .key(_, let hash) = ground { Caller(apiKeyHash: hash) } else { caller }
     }
 }

@@ -146,7 +146,7 @@ package struct FieldReader {
     }
 
     /// The value of a field, also null or empty.
-    func raw(_ name: String) -> JSONValue? { fields.raw(name) }
+    package func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 
     package func has(_ name: String) -> Bool { fields[name] != nil }
 }

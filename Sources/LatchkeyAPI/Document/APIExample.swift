@@ -5,11 +5,11 @@ package enum APIExample {
     package static let handle = "H4nDl3-0f-the-serv3r-itself-2b8Qm5xYtRc7WzKp"
     package static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     package static let code = "SplxlOBeZQQYbYS6WxSbIA"
-    static let nonce = "n-0S6_WzA2Mj"
+    package static let nonce = "n-0S6_WzA2Mj"
     package static let jwt = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
     package static let correlationID = "b0e5-41"
 
-    static let tokens = tokenResponse("")
+    package static let tokens = tokenResponse("")
 
     /// A token response: `more` are further members, each with a comma before it.
     package static func tokenResponse(_ more: String) -> String {

@@ -39,7 +39,8 @@ extension LatchkeyAPI {
         }
     }
 
-    private func complete(
+    /// Signs a user in, and responds with the session or the offer of a registration.
+    package func complete(
         _ signIn: SignInRequest, _ admission: Admission, _ request: Request
     ) async throws -> Response {
         // At a group, the body may name another client than the administrator's.

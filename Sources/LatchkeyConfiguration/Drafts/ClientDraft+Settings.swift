@@ -112,6 +112,21 @@ extension ClientDraft {
         Setting(
             "nonce", .choice, \.rules.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
+        Setting(
+            "native_audiences", .list(of: .clientID, "a list of audiences"), \.rules.native.audiences,
+            "The audiences that ID tokens of native sign-ins may have: the client ids or bundle ids with which the "
+                + "device or a provider's SDK gets them. Without any, there is no native sign-in."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "native_nonce", .choice, \.rules.native.nonce,
+            "Of native sign-ins. issued: only a nonce that this server has issued is accepted, once; client: the app "
+                + "makes its own nonce; none: it need not have one."
+        ).of(.oidc, .oauth2),
+        Setting(
+            "native_code", .flag("redeem", "ignore"), \.rules.native.redeemsCode,
+            "What happens to the authorization code of a native sign-in. ignore: nothing; redeem: it is exchanged for "
+                + "the tokens that store_tokens keeps, with redirect_uri, or none."
+        ).of(.oidc, .oauth2),
     ]
 
     /// Of ID tokens, userinfo and signed responses.

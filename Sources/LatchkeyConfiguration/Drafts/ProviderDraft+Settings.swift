@@ -51,8 +51,8 @@ extension ProviderDraft {
         ).of(.oidc),
         Setting(
             "jwks_uri", .optional(.carrierURL), \.rules.endpoints["jwks_uri"],
-            "The URL of the signing keys, which wins over the metadata's."
-        ).of(.oidc),
+            "The URL of the signing keys, which wins over the metadata's. Of oauth2, that of the keys of native ID tokens."
+        ).of(.oidc, .oauth2),
         Setting(
             "end_session_endpoint", .optional(.carrierURL), \.rules.endpoints["end_session_endpoint"],
             "The URL that ends the user's session at the provider, which wins over the metadata's."

@@ -15,7 +15,7 @@ public final class ProviderMetadata: Sendable {
     public let tokenEndpoint: EndpointURL
     /// Where a user's attributes are; nil if the provider has none.
     public let userInfoEndpoint: EndpointURL?
-    /// Where the signing keys are; nil for a provider without ID tokens.
+    /// Where the signing keys are; nil for a provider without any ID tokens.
     public let jwksURI: EndpointURL?
     /// The endpoint that names the user; nil for a provider with ID tokens.
     public let userEndpoint: UserEndpoint?
@@ -49,15 +49,20 @@ public final class ProviderMetadata: Sendable {
     public let mutualTLSAliases: EndpointAliases
 
     /// The endpoints of a provider without ID tokens.
-    init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
+    /// - Parameter jwksURI: The keys of native ID tokens, if there are such.
+    init(
+        issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint,
+        jwksURI: EndpointURL?
+    ) {
         self.issuer = issuer
         self.authorizationEndpoint = authorizationEndpoint
         self.tokenEndpoint = tokenEndpoint
         self.userEndpoint = userEndpoint
-        (userInfoEndpoint, jwksURI, serverInitiatedAuthorizationEndpoint) = (nil, nil, nil)
+        (userInfoEndpoint, self.jwksURI, serverInitiatedAuthorizationEndpoint) = (nil, jwksURI, nil)
         (pushedAuthorizationRequestEndpoint, endSessionEndpoint, backchannelAuthentication) = (nil, nil, nil)
         revocationEndpoint = nil
-        (demands, signingAlgorithms, mutualTLSAliases, namesIssuerInResponses) = (.none, [], .none, false)
+        signingAlgorithms = jwksURI == nil ? [] : SigningAlgorithm.standard
+        (demands, mutualTLSAliases, namesIssuerInResponses) = (.none, .none, false)
         (clientAuthenticationMethods, assertionAlgorithms, requestObjectAlgorithms, grantTypes) = (nil, nil, nil, nil)
     }
 

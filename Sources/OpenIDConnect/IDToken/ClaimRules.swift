@@ -74,7 +74,7 @@ struct ClaimValidationContext: IssuedClaims {
         self.claims = claims
         self.type = type
         self.algorithm = algorithm
-        rules = validator.rules
+        rules = expectation.isNative ? validator.rules.ofNativeTokens : validator.rules
         issuer = validator.issuer
         self.expectation = expectation
         self.now = now
@@ -96,7 +96,7 @@ struct ClaimValidationContext: IssuedClaims {
         guard let party = claims["azp"] else {
             return rules.trusted(by: expectation.clientID).isEmpty || claims.onlyAudience != nil
         }
-        return isClient(party.string)
+        return isClient(party.string) || expectation.isNative && party.visibleText != nil && claims.onlyAudience != nil
     }
 
     func isClient(_ text: String?) -> Bool { text?.hasSameBytes(as: expectation.clientID.text) == true }
@@ -127,6 +127,7 @@ struct ClaimValidationContext: IssuedClaims {
         if expectation.nonceMayBeMissing || rules.nonceMayBeMissing, claims["nonce"] == nil { return true }
         guard let nonce = claims["nonce"]?.string, !nonce.isEmpty else { return false }
         return nonce.hasSameBytesInConstantTime(as: expected)
+            || expectation.hashedNonce.map(nonce.hasSameBytesInConstantTime(as:)) == true
     }
 
     /// The claim of CIBA Core section 10.3.1.

@@ -1,3 +1,4 @@
+import Crypto
 public import Primitives
 
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
@@ -73,6 +74,14 @@ public struct IDTokenRules: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
+    /// For tokens that an app brings: no code verifier stands in for a nonce, and they are good for ten minutes.
+    package var ofNativeTokens: IDTokenRules {
+        altered(self) {
+            $0.nonceMayBeMissing = false
+            $0.maximumAgeSeconds = min($0.maximumAgeSeconds, 600)
+        }
+    }
+
     /// The audiences that a client's tokens may name beside it.
     package func trusted(by client: ClientID) -> Set<ClientID> {
         clientAudiences[client].map(trustedAudiences.union) ?? trustedAudiences
@@ -91,6 +100,13 @@ public struct IDTokenExpectation: Sendable {
     /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
     /// bound to its request by the notification token, and not every carrier repeats the nonce there.
     public var nonceMayBeMissing = false
+    /// Whether an app brings the token, which the device or a provider's SDK gave it. The authorized party is the app
+    /// then, and the token may have the SHA-256 of the nonce, in hexadecimal digits, in the nonce's place.
+    public var isNative = false
+    /// What a native token may have in place of the nonce.
+    package var hashedNonce: String? {
+        isNative ? nonce.map { SHA256.hash(data: Array($0.utf8)).hexadecimal } : nil
+    }
     /// The provider's id of the request, which a token that came with a notification may repeat (CIBA Core section
     /// 10.3.1).
     public var requestID: Secret?
@@ -204,7 +220,7 @@ public struct VerifiedIDToken: Sendable, Hashable {
 
     /// The user's attributes in the token. Read on demand, because they are seldom needed.
     /// - Parameter isPartial: Whether the userinfo endpoint, which has further ones, does not help.
-    func attributes(_ members: UserMembers, isPartial: Bool = false) -> UserInfo {
+    package func attributes(_ members: UserMembers, isPartial: Bool = false) -> UserInfo {
         altered(UserInfo(claims, members)) { $0.isPartial = isPartial }
     }
 

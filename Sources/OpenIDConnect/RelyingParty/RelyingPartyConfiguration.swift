@@ -71,15 +71,17 @@ extension RelyingParty {
         }
 
         /// For one provider without ID tokens.
-        /// - Parameter issuer: Names the provider in identities, because its responses do not name it.
+        /// - Parameters:
+        ///   - issuer: Names the provider in identities, because its responses do not name it.
+        ///   - jwksURI: The keys of the ID tokens that devices get; nil if there are none.
         public init(
             issuer: EndpointURL, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
-            userEndpoint: UserEndpoint
+            userEndpoint: UserEndpoint, jwksURI: EndpointURL? = nil
         ) {
             discovery = .fixed(
                 ProviderMetadata(
                     issuer: issuer.text, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
-                    userEndpoint: userEndpoint))
+                    userEndpoint: userEndpoint, jwksURI: jwksURI))
         }
 
         /// For one OpenID provider. Its endpoints may be on any host, because the issuer itself names them.

@@ -12,6 +12,8 @@ package final class SignInRun: UserVerification {
     package let client: SignInConfiguration.Client
     package let target: SignInTarget
     package let environment: Environment
+    /// Says who the user is; nil if the code is redeemed in the usual way.
+    let verifier: (any RequestVerifier)?
     /// The request's demand with what the configuration demands besides; nil if it demands nothing.
     private let completedDemand: AuthenticationDemand?
     /// What the log line, the report and the observer of a failure are told.
@@ -26,15 +28,13 @@ package final class SignInRun: UserVerification {
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI ?? "", among: client.rules.redirectURIs)
         }
-        if let group = target.provider.group {
-            try group.check(request)
-        } else if request.standsInForCode {
-            // A single server would get the token as a code, without the checks of codes.
-            throw .internalFault
+        verifier = request.verifier ?? target.provider.group
+        try verifier?.check(request)
+        if !request.standsInForCode {
+            guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
+            guard request.isRedirectFlow || !target.server.dependsOnState else { throw .browserNeeded }
+            try target.server.rules.check(request, of: client)
         }
-        guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
-        guard request.isRedirectFlow || !target.server.dependsOnState else { throw .browserNeeded }
-        try target.server.rules.check(request, of: client)
         // A transaction has its own levels and its own age.
         let fixed = log.kind == .transaction ? nil : target.fixedDemand(of: client.id)
         completedDemand = try fixed.map { (fixed) throws(SignInError) in try request.demand.confirmed(by: fixed) }
@@ -58,7 +58,7 @@ package final class SignInRun: UserVerification {
     }
 
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
-    package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.isRedirectFlow }
+    package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.hasOwnRedirectURI }
 
     package func discoverProvider() async throws(SignInError) -> ProviderMetadata {
         begin(.discovery)
@@ -162,9 +162,7 @@ extension ServerRules {
         _ request: SignInRequest, of client: SignInConfiguration.Client
     ) throws(SignInError) {
         let needsVerifier = pkce != .off && (nonce == .off || client.rules.pkce == .required)
-        guard !needsVerifier || request.codeVerifier != nil || request.standsInForCode else {
-            throw .codeVerifierMissing
-        }
+        guard !needsVerifier || request.codeVerifier != nil else { throw .codeVerifierMissing }
         guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         // Without both, the browser is what the code is tied to.
         guard pkce != .off || nonce == .off || request.nonce != nil else { throw .nonceNeeded }
@@ -249,7 +247,7 @@ extension UserVerification {
     }
 
     /// The provider's userinfo, without claims that neither the request nor the client has asked for.
-    func requested(_ userInfo: UserInfo) -> UserInfo {
+    package func requested(_ userInfo: UserInfo) -> UserInfo {
         guard !userInfo.claims.isEmpty else { return userInfo }
         var requested = userInfo
         requested.claims = userInfo.claims.requested(by: scopes)
@@ -298,8 +296,8 @@ package final class SignInRequest: Sendable {
     package let clientID: ClientID
     /// The authorization code, or what stands in for it.
     package let code: Secret
-    /// Whether ``code`` is a token that stands in for a code. Only groups of servers take one.
-    package let standsInForCode: Bool
+    /// Says who the user is, if ``code`` is a token that stands in for a code; nil for a code.
+    package let verifier: (any RequestVerifier)?
     /// The network of the carrier; nil for other providers.
     package let network: MCCMNC?
     /// The redirect URI of the authorization request; empty for a token that stands in for the code, and nil for a code
@@ -324,12 +322,15 @@ package final class SignInRequest: Sendable {
     /// A name for the user's device; for the list of sessions.
     package let device: String?
     /// The name that came beside the code, which nothing confirms; nil if none did.
-    let unconfirmed: UserInfo?
+    package let unconfirmed: UserInfo?
     /// The challenge of a redirect's start: a registration that follows must present its verifier.
     let registrationChallenge: String?
 
     /// Whether it came without an API key, as from a page. For ``FailedOperation/origin``.
     var isKeyless: Bool { caller?.isKeyless ?? false }
+
+    /// Whether ``code`` is a token that stands in for a code.
+    package var standsInForCode: Bool { verifier != nil }
 
     /// Whether the redirect URI is this server's own, or there is none.
     var hasOwnRedirectURI: Bool { isRedirectFlow || standsInForCode }
@@ -338,13 +339,14 @@ package final class SignInRequest: Sendable {
     var needsIDToken: Bool { nonce != nil && !isRedirectFlow || demand.needsIDToken }
 
     package init(
-        provider: ProviderReference, clientID: ClientID, code: Secret, standsInForCode: Bool = false,
-        network: MCCMNC? = nil, redirectURI: String? = "", codeVerifier: CodeVerifier? = nil, dpopKey: DPoPKey? = nil,
-        nonce: Secret? = nil, demand: AuthenticationDemand = AuthenticationDemand(), state: String? = nil,
-        correlationID: CorrelationID?, sentNames: [String: String] = [:], isRedirectFlow: Bool = false,
-        caller: Caller? = nil, device: String? = nil, unconfirmed: UserInfo? = nil, registrationChallenge: String? = nil
+        provider: ProviderReference, clientID: ClientID, code: Secret,
+        verifiedBy verifier: (any RequestVerifier)? = nil, network: MCCMNC? = nil, redirectURI: String? = "",
+        codeVerifier: CodeVerifier? = nil, dpopKey: DPoPKey? = nil, nonce: Secret? = nil,
+        demand: AuthenticationDemand = AuthenticationDemand(), state: String? = nil, correlationID: CorrelationID?,
+        sentNames: [String: String] = [:], isRedirectFlow: Bool = false, caller: Caller? = nil, device: String? = nil,
+        unconfirmed: UserInfo? = nil, registrationChallenge: String? = nil
     ) {
-        (self.provider, self.clientID, self.code, self.standsInForCode) = (provider, clientID, code, standsInForCode)
+        (self.provider, self.clientID, self.code, self.verifier) = (provider, clientID, code, verifier)
         (self.network, self.redirectURI, self.codeVerifier) = (network, redirectURI, codeVerifier)
         (self.dpopKey, self.nonce, self.demand, self.state) = (dpopKey, nonce, demand, state)
         (self.correlationID, self.sentNames, self.isRedirectFlow) = (correlationID, sentNames, isRedirectFlow)

@@ -83,7 +83,7 @@ package struct SignInWithCode: Sendable {
             try await store.takeIssuedNonce(of: run.request, at: environment.clock.now())
             turn.nonceTakenAt = environment.clock.now()
         }
-        if let group = run.target.provider.group { return try await group.verifyUser(of: run, at: provider) }
+        if let verifier = run.verifier { return try await verifier.verifyUser(of: run, at: provider) }
         return try await run.verifyUser(try await run.exchangeCode(at: provider), from: provider)
     }
 

@@ -320,6 +320,7 @@ struct ProviderConfigurationTests {
         arguments: [
             ("backchannel_token_delivery_mode: poll", "backchannel_token_delivery_mode", "Backchannel"),
             ("store_tokens: true", "store_tokens", "ProviderResources"),
+            ("native_audiences: [a]", "native_audiences", "NativeSignIn"),
         ])
     func lackingFeature(text: String, key: String, trait: String) {
         let unmet = problems("providers: {acme: {\(Self.acme), \(text)}}", of: FeatureList.none.settings)

@@ -42,6 +42,9 @@ private let now = TokenDraft.now
 private let accessToken = Secret("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y")
 private let accessTokenHash = "77QmUPtjPfzWtF2AnpK9RQ"
 
+/// SHA-256 of `nonce-1`.
+private let hashOfNonce = "9e3f156324d42f0ea4b6f4fce81d56fbd64a2143a3fdd60a130d9c90e5b4d688"
+
 struct IDTokenClaimsTests {
     private func verify(_ row: TokenCase) throws {
         var draft = TokenDraft()
@@ -101,6 +104,9 @@ struct IDTokenClaimsTests {
             .claim("azp", "\"client-1\"", nil), .claim("azp", "\"other\"", .authorizedParty),
             .claim("azp", "null", .authorizedParty), .claim("azp", "[\"client-1\"]", .authorizedParty),
             .claim("azp", "\"\"", .authorizedParty), .claim("azp", "0", .authorizedParty),
+            .claim("azp", "\"other\"", nil, expecting: { $0.isNative = true }),
+            .claim("azp", "\"\"", .authorizedParty, expecting: { $0.isNative = true }),
+            .claim("azp", "0", .authorizedParty, expecting: { $0.isNative = true }),
         ] as [TokenCase])
     func authorizedParty(_ row: TokenCase) throws { try verify(row) }
 
@@ -168,6 +174,10 @@ struct IDTokenClaimsTests {
             .claim("nonce", "\"any\"", nil, expecting: { $0.nonce = nil }),
             .claim("nonce", nil, nil, expecting: { $0.nonce = nil }),
             .claim("nonce", "\"K\"", .nonce, expecting: { $0.nonce = "\u{212A}" }),
+            .claim("nonce", "\"\(hashOfNonce)\"", .nonce),
+            .claim("nonce", "\"\(hashOfNonce)\"", nil, expecting: { $0.isNative = true }),
+            .claim("nonce", "\"\(hashOfNonce.uppercased())\"", .nonce, expecting: { $0.isNative = true }),
+            .claim("nonce", nil, .nonce, expecting: { $0.isNative = true }),
         ] as [TokenCase])
     func nonce(_ row: TokenCase) throws { try verify(row) }
 

@@ -1,0 +1,135 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// Verifies the ID token of a native sign-in. There was no request to the provider that could tie the token to the app,
+/// so that audience, nonce, age and single use have to.
+struct NativeIDToken: RequestVerifier {
+    /// The authorization code that came with the token.
+    let code: Secret?
+    /// Those of the client.
+    let rules: SignInConfiguration.NativeSignInRules
+    let oneTimeStore: EncryptedOneTimeStore
+    let nonces: any OneTimeRecordStore
+
+    func check(_ request: SignInRequest) throws(SignInError) {
+        guard rules.nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
+    }
+
+    func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
+        let request = run.request
+        let idToken = try await validate(run, at: provider)
+        if rules.nonce == .issued {
+            run.begin(.attempt)
+            try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
+        }
+        let tokens = await redeemCode(of: idToken, run, at: provider)
+        var userInfo = run.wantsAttributes ? run.requested(attributes(in: idToken, run)) : nil
+        if let told = request.unconfirmed {
+            let known = userInfo?.attributes ?? UserAttributes()
+            userInfo = altered(userInfo ?? told) { $0.attributes = known.filled(with: told.attributes) }
+        }
+        return VerifiedSignIn(
+            Identity(issuer: idToken.issuer, subject: idToken.subject), userInfo, tokens: tokens,
+            providerSession: idToken.sessionID.map { ProviderSessionHash(issuer: idToken.issuer, id: $0) },
+            tokenUse: use(of: idToken, in: run))
+    }
+
+    /// Nothing is spent if it fails: the same token may be sent again once the provider's keys can be fetched.
+    private func validate(_ run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedIDToken
+    {
+        var expectation = run.expectation(nonce: run.request.nonce, accessToken: nil)
+        expectation.isNative = true
+        expectation.clientID = audience(of: run.request.code, run) ?? expectation.clientID
+        do throws(OIDCError) {
+            return try await run.validate(run.request.code, expectation, from: provider)
+        } catch {
+            throw .nativeTokenInvalid(error)
+        }
+    }
+
+    /// Which of the accepted audiences the token claims; any of them if it claims none, which validation refuses.
+    private func audience(of token: Secret, _ run: SignInRun) -> ClientID? {
+        let claims = CompactToken(token, maximumBytes: run.relyingParty.idTokenRules.maximumBytes)?.payload.object
+        let claimed = claims?["aud"]?.array?.compactMap(\.string) ?? [claims?["aud"]?.string].compactMap(\.self)
+        return rules.audiences.first { claimed.contains($0.text) } ?? rules.audiences.first
+    }
+
+    /// The user's attributes in the token. The configured members of a provider without ID tokens are no claims.
+    private func attributes(in idToken: VerifiedIDToken, _ run: SignInRun) -> UserInfo {
+        let members = run.target.hasIDTokens ? run.target.server.rules.userMembers : UserMembers()
+        return idToken.attributes(members, isPartial: true)
+    }
+
+    /// Marks the token as used for as long as it could be accepted. By what is signed of it: a signature with ES256 can
+    /// be written in two ways.
+    private func use(of idToken: VerifiedIDToken, in run: SignInRun) -> TokenUse {
+        let accepted = run.relyingParty.idTokenRules.ofNativeTokens
+        let end = idToken.issuedAt.advanced(bySeconds: accepted.maximumAgeSeconds + accepted.clockSkewSeconds + 1)
+        let text = run.request.code.exposed
+        let signed = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(text[..<$0]) } ?? text
+        return oneTimeStore.use(
+            of: Secret(signed), "native ID token of \(idToken.issuer)",
+            seconds: end.seconds(since: run.environment.clock.now()), orThrow: .nativeTokenUsed)
+    }
+
+    /// The tokens to store, for the code beside the token. Nil if the code is not redeemed. A failure is logged: the
+    /// user is known without them.
+    private func redeemCode(
+        of user: VerifiedIDToken, _ run: SignInRun, at provider: ProviderMetadata
+    ) async -> ProviderTokens? {
+        guard let code, rules.redeemsCode, run.target.server.rules.storesTokens else { return nil }
+        run.begin(.token)
+        do throws(OIDCError) {
+            let response = try await run.relyingParty.exchange(
+                code: code, redirectURI: run.client.rules.sdkRedirectURI?.text, codeVerifier: nil,
+                client: run.client.credentials, provider: provider, correlationID: run.correlationID)
+            guard let idToken = response.idToken else { throw .failed(.sameUser) }
+            var expectation = IDTokenExpectation(clientID: run.client.id, accessToken: response.accessToken)
+            expectation.signingAlgorithms = run.client.signingAlgorithms
+            expectation.isNative = true
+            let owner = try await run.validate(idToken, expectation, from: provider)
+            // Otherwise a user could have the tokens of another one, whose code they found.
+            guard owner.issuer.hasSameBytes(as: user.issuer), owner.subject.hasSameBytes(as: user.subject)
+            else { throw .failed(.sameUser) }
+            return ProviderTokens(response, owner, at: run.environment.clock.now())
+        } catch {
+            run.note(
+                "native code not redeemed", ["reason": "\(error.code.rawValue)", "cause": "\(error.reason)"],
+                at: .warning)
+            return nil
+        }
+    }
+}
+
+extension SignInError {
+    static let noNativeSignIn = SignInError(
+        .unauthorizedClient, .configurationError,
+        "This client has no native sign-in. The administrator must set its native_audiences.")
+
+    static let nativeClientNotNamed = invalidRequest(
+        field: "client_id", "is missing, and several clients of the provider have native sign-ins.")
+
+    static let nativeNonceMissing = invalidRequest(
+        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
+            + "nonce itself.")
+
+    static let nativeTokenUsed = invalidGrant(
+        "The ID token was used before. Get a new one, with a new nonce.")
+
+    /// The provider vouches for nobody, or its keys are not to be had. The same request may be sent again.
+    static func nativeTokenInvalid(_ error: OIDCError) -> SignInError {
+        var refusal = SignInError(error, advice: "Send the same request again in a moment.")
+        if error.code == .invalidIDToken, let check = error.check {
+            let demand =
+                check == .audience
+                ? "The ID token's aud must be one of the client's native_audiences" : String(check.demand.dropLast())
+            refusal = SignInError(.invalidIDToken, .unknownError, "\(demand) (\(check.rawValue)). Get a new ID token.")
+                .explained(by: error)
+        }
+        refusal.codeMayBeSpent = false
+        return refusal
+    }
+}
