@@ -48,16 +48,21 @@ public final class ProviderMetadata: Sendable {
     /// Where requests with a client certificate go (RFC 8705 section 5).
     public let mutualTLSAliases: EndpointAliases
 
-    /// The endpoints of a provider without ID tokens.
-    init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
+    /// What is configured: the endpoints of a provider without ID tokens, or the keys of one whose ID tokens apps bring.
+    init(
+        issuer: String, authorizationEndpoint: EndpointURL?, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint?,
+        jwksURI: EndpointURL? = nil, signingAlgorithms: Set<SigningAlgorithm> = []
+    ) {
         self.issuer = issuer
+        self.jwksURI = jwksURI
+        self.signingAlgorithms = signingAlgorithms
         self.authorizationEndpoint = authorizationEndpoint
         self.tokenEndpoint = tokenEndpoint
         self.userEndpoint = userEndpoint
-        (userInfoEndpoint, jwksURI, serverInitiatedAuthorizationEndpoint) = (nil, nil, nil)
+        (userInfoEndpoint, serverInitiatedAuthorizationEndpoint) = (nil, nil)
         (pushedAuthorizationRequestEndpoint, endSessionEndpoint, backchannelAuthentication) = (nil, nil, nil)
         revocationEndpoint = nil
-        (demands, signingAlgorithms, mutualTLSAliases, namesIssuerInResponses) = (.none, [], .none, false)
+        (demands, mutualTLSAliases, namesIssuerInResponses) = (.none, .none, false)
         (clientAuthenticationMethods, assertionAlgorithms, requestObjectAlgorithms, grantTypes) = (nil, nil, nil, nil)
     }
 

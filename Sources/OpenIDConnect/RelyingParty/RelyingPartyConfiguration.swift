@@ -9,7 +9,7 @@ extension RelyingParty {
             case byNetwork(EndpointURL)
             /// From the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
             case ofIssuer(EndpointURL)
-            /// Configured: a provider without ID tokens, which publishes no metadata.
+            /// Configured: a provider that publishes no metadata.
             case fixed(ProviderMetadata)
         }
 
@@ -86,6 +86,14 @@ extension RelyingParty {
         public init(issuer: EndpointURL) {
             discovery = .ofIssuer(issuer)
             trustedHosts = .all
+        }
+
+        /// For one issuer of ID tokens that apps bring. It publishes its keys alone, and nothing else is requested.
+        public init(issuer: EndpointURL, jwksURI: EndpointURL) {
+            discovery = .fixed(
+                ProviderMetadata(
+                    issuer: issuer.text, authorizationEndpoint: nil, tokenEndpoint: jwksURI, userEndpoint: nil,
+                    jwksURI: jwksURI, signingAlgorithms: SigningAlgorithm.standard))
         }
 
         /// What metadata must satisfy.
