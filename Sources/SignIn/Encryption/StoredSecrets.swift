@@ -204,16 +204,15 @@ package struct TokenUse: Sendable {
 /// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an
 /// attacker who finds a token could use it.
 extension EncryptedOneTimeStore {
-    /// How long a token is known as used, in seconds.
-    private static let tokenLifetime: Int64 = 600
-
     /// - Parameters:
     ///   - name: Of the token and of its server.
+    ///   - seconds: How long the token is known as used: at least as long as it is accepted.
     ///   - error: Of a second use.
-    package func use(of token: Secret, _ name: String, orThrow error: SignInError) -> TokenUse {
+    package func use(
+        of token: Secret, _ name: String, seconds: Int64 = 600, orThrow error: SignInError
+    ) -> TokenUse {
         let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
-        return TokenUse(
-            record: record(hash, for: .answeredCode, seconds: Self.tokenLifetime), usedBefore: error)
+        return TokenUse(record: record(hash, for: .answeredCode, seconds: seconds), usedBefore: error)
     }
 
     /// Marks a token as used.
