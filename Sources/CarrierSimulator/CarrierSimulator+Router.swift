@@ -100,6 +100,9 @@ extension CarrierSimulator {
         let controls = ControlEndpoints(simulator: self)
         router.post(root + "/operator-tokens", Self.shared(controls.makeToken))
         router.post(root + "/sim-changes", Self.json(controls.changeSIM))
+        let firebase = FirebaseEndpoint(simulator: self)
+        router.get(FirebaseEndpoint.path + "/v1beta/jwks", Self.json(firebase.respondWithKeys))
+        router.post(FirebaseEndpoint.path + "/tokens", Self.shared(firebase.makeToken))
         router.get("/demo/device", Self.shared(controls.showDevice))
         router.post("/demo/device", Self.shared(controls.setDevice))
     }

@@ -139,14 +139,16 @@ package enum ClientMetadata {
     private static func provider(
         _ name: String?, in configuration: Configuration
     ) throws(AdministratorError) -> Configuration.Provider {
-        let names = configuration.servers.map(\.id).joined(separator: ", ")
+        // At Firebase nothing is registered.
+        let servers = configuration.servers.filter { $0.kind != .firebasePNV }
+        let names = servers.map(\.id).joined(separator: ", ")
         if let name {
-            guard let provider = configuration.servers.first(where: { $0.id == name }) else {
+            guard let provider = servers.first(where: { $0.id == name }) else {
                 throw AdministratorError("there is no provider \(name); name one of: \(names)")
             }
             return provider
         }
-        guard let only = configuration.servers.first, configuration.servers.count == 1 else {
+        guard let only = servers.first, servers.count == 1 else {
             throw AdministratorError(
                 names.isEmpty
                     ? "the configuration has no provider"

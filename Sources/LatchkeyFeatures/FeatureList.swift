@@ -78,7 +78,8 @@ extension FeatureList {
                     .map { "providers.\($0.id).native_audiences" }
             },
             FeatureDemand("PhoneVerification") { configuration in
-                configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
+                configuration.providers.first { [.camara, .firebasePNV].contains($0.kind) }
+                    .map { "providers.\($0.id)" }
             },
             FeatureDemand("PostgreSQL") { $0.database.postgresURLs.first?.key },
             FeatureDemand("ProviderResources") { configuration in

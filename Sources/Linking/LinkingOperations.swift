@@ -27,8 +27,8 @@ extension LinkingFeature {
             .post, "/users/me/identities", "linkIdentity", .account, .session, "Add a way to sign in",
             """
             With a fresh code of the other provider, as for a sign-in; at a provider of kind `camara` with an \
-            `operator_token`. The session's own sign-in must be recent. The same request may be sent again within a \
-            minute, if it has a `code_verifier`.
+            `operator_token`, and at one of kind `firebase_pnv` with a `token`. The session's own sign-in must be \
+            recent. The same request may be sent again within a minute, if it has a `code_verifier`.
             """,
             body: .init(
                 schema: "IdentityToLink",
@@ -82,7 +82,7 @@ extension LinkingFeature {
             identityFields + APISchema.fields(["correlation_id": APISchema.correlationID])),
         "IdentityToLink": .object(
             "A sign-in, to be added to the user: with a `code`; at a provider of kind `camara` with an "
-                + "`operator_token` in its place.",
+                + "`operator_token` in its place, and at one of kind `firebase_pnv` with a `token`.",
             APISchema.fields(["provider": .text("An `id` of `GET /auth/providers`.", example: "zenkey")])
                 + APISchema.codeOrTokenFields + APISchema.networkFields),
         "LinkStart": .object(

@@ -64,15 +64,12 @@ package struct MobileOperators: ServerGroup {
             guard let found = try await run.number(from: mobileOperator, with: tokens, at: provider, directory) else {
                 throw .internalFault
             }
-            var userInfo = UserInfo()
-            userInfo.attributes[.phoneNumber] = found.number.text
-            userInfo.verified[.phoneNumber] = true
-            // Without an ID token the number names the user: it may become another person's one day. No ID token can
-            // have this subject: it has a space (``IDTokenCheck/subject``).
-            let subject = found.idToken?.subject ?? "number " + found.number.text
+            // Without an ID token the number names the user.
+            let identity =
+                found.idToken.map { Identity(issuer: provider.issuer, subject: $0.subject) }
+                ?? Identity(ofNumber: found.number, from: provider.issuer)
             return VerifiedSignIn(
-                Identity(issuer: provider.issuer, subject: subject), userInfo, provenPhoneNumber: found.number.text,
-                tokenUse: use)
+                identity, UserInfo(verified: found.number), provenPhoneNumber: found.number.text, tokenUse: use)
         } catch {
             // A token that gives no number is used, too.
             if let use { try await oneTimeStore.spend(use) }

@@ -10,7 +10,7 @@ package import SignIn
 import Storage
 import StorageModel
 
-/// What is unsafe in the keys of providers of kind `camara`, which are the core's.
+/// What is unsafe in the keys of providers that verify numbers, which are the core's.
 package struct PhoneVerificationSettings: FeatureSettings {
     package init() {}
 
@@ -26,11 +26,18 @@ package struct PhoneVerificationSettings: FeatureSettings {
                     + "another SIM", "set sim_swap.if_swapped to refuse, or to report"
             )
         }
+            + configuration.providers.filter { $0.firebase?.knownNumbers == .signIn }.map { provider in
+                (
+                    "providers",
+                    "\(provider.path) has known_numbers: sign_in, so whoever gets a former customer's number signs in to "
+                        + "the account that has verified it", "set known_numbers to refuse"
+                )
+            }
     }
 }
 
 /// Verified phone numbers (docs/verified-numbers.md): the providers of kind `camara`, at which mobile operators tell
-/// the number of a device, and the verifications of signed-in users' numbers.
+/// the number of a device, those of kind `firebase_pnv`, and the verifications of signed-in users' numbers.
 package struct PhoneVerificationFeature: Feature {
     private let store: SQLStore
     private let clock: WallClock
@@ -46,7 +53,11 @@ package struct PhoneVerificationFeature: Feature {
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? {
-        guard let provider = configured.first, provider.kind == .camara else { return nil }
+        guard let provider = configured.first else { return nil }
+        if provider.kind == .firebasePNV {
+            return firebase(provider.path, server(provider), provider.firebase ?? FirebaseNumberRules())
+        }
+        guard provider.kind == .camara else { return nil }
         let operators = configured.compactMap { one in
             one.mobileOperator.map { MobileOperator(settings: $0, server: server(one)) }
         }
@@ -61,6 +72,13 @@ package struct PhoneVerificationFeature: Feature {
         MobileOperators(
             provider: provider, all: operators, finder: finder, store: store,
             oneTimeStore: EncryptedOneTimeStore(store: store, clock: clock), pause: pause, outcomes: outcomes)
+    }
+
+    /// - Parameter provider: The name in paths.
+    func firebase(_ provider: String, _ server: AuthorizationServer, _ rules: FirebaseNumberRules) -> FirebaseNumbers {
+        FirebaseNumbers(
+            provider: provider, server: server, rules: rules, store: store,
+            oneTimeStore: EncryptedOneTimeStore(store: store, clock: clock))
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {

@@ -23,7 +23,7 @@ extension VerifyPhoneNumber {
         let question = try Question(
             BodyFields(request, from: caller.admission), caller: api.terms(of: request, caller.admission))
         switch question.means {
-        case .operatorToken(let token): return try await self(question, with: token, for: caller.holder).response
+        case .token(let token): return try await self(question, with: token, for: caller.holder).response
         case .redirect(let redirectURI):
             let (id, url, seconds, correlationID) = try await startVerification(
                 question, redirectURI: redirectURI, publicURL: try api.publicURL(), for: caller.holder)
@@ -73,31 +73,48 @@ extension VerifyPhoneNumber.Question {
         let correlationID = reader.correlationID()
         let phoneNumber = reader.visibleText("phone_number", ["phoneNumber"], limit: 16)
         let provider = reader.visibleText("provider", limit: 32)
-        let hasToken = reader.has("operator_token") || reader.has("operatorToken")
-        let token = hasToken ? reader.operatorToken() : nil
-        // An app that sends an operator token needs no browser.
-        let redirectURI = reader.redirectURI(required: !hasToken)
+        let (method, nonce) = (reader.numberMethod(), reader.nonce())
+        let token: Token? =
+            switch method {
+            case .redirect: nil
+            case .operatorToken: reader.operatorToken().map { .ofOperator($0) }
+            case .firebase: reader.firebaseToken().map { .ofFirebase($0, nonce: nonce) }
+            }
+        // An app that sends a token needs no browser.
+        let redirectURI = reader.redirectURI(required: method == .redirect)
         var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
         choice.caller = caller
         try reader.check(correlationID)
         self.init(
-            means: token.map { .operatorToken($0) } ?? .redirect(to: redirectURI ?? ""), phoneNumber: phoneNumber,
+            means: token.map { .token($0) } ?? .redirect(to: redirectURI ?? ""), phoneNumber: phoneNumber,
             provider: provider, choice: choice, correlationID: correlationID, sentNames: reader.sentNames)
     }
 }
 
 extension PhoneVerificationFeature {
-    /// Reads a sign-in with a TS.43 temporary token.
+    /// Reads a sign-in with a TS.43 temporary token, or with a token of Firebase.
     /// - Throws: 400 that names every missing or malformed field; `unauthorized_client`; `operator_unknown`; what the
     ///   lookup of a number throws.
     package func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
         device: String?
     ) async throws -> SignInRequest? {
-        guard let operators = provider.mobileOperators else { return nil }
         let environment = api.useCases.environment
         var reader = FieldReader(fields)
+        if let firebase = provider.firebaseNumbers {
+            let correlationID = reader.correlationID()
+            reader.demandMethod(.firebase)
+            let (token, nonce) = (reader.firebaseToken(), reader.nonce())
+            let clientID = reader.clientID(at: firebase.server)
+            guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
+            return SignInRequest(
+                provider: ProviderReference(provider: provider.name), clientID: clientID, code: token,
+                standsInForCode: true, nonce: nonce, correlationID: correlationID, sentNames: reader.sentNames,
+                caller: caller, device: device)
+        }
+        guard let operators = provider.mobileOperators else { return nil }
         let correlationID = reader.correlationID()
+        reader.demandMethod(.operatorToken)
         let token = reader.operatorToken()
         var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
         choice.number = reader.phoneNumber()
@@ -113,7 +130,37 @@ extension PhoneVerificationFeature {
     }
 }
 
+/// A way to a verified number. The raw value is the field `method`.
+private enum NumberMethod: String, CaseIterable {
+    case redirect
+    case operatorToken = "operator_token"
+    case firebase = "firebase_pnv"
+}
+
 extension FieldReader {
+    /// The method that a body names; without the field, the one whose token it has.
+    fileprivate mutating func numberMethod() -> NumberMethod {
+        if let named = namedMethod(NumberMethod.allCases) { return named }
+        if has("operator_token") || has("operatorToken") { return .operatorToken }
+        return has("token") ? .firebase : .redirect
+    }
+
+    /// Refuses a body that names another method.
+    fileprivate mutating func demandMethod(_ method: NumberMethod) { _ = namedMethod([method]) }
+
+    private mutating func namedMethod(_ allowed: [NumberMethod]) -> NumberMethod? {
+        let words = allowed.map(\.rawValue).joined(separator: ", ")
+        return value("method", limit: 32, demand: allowed.count == 1 ? "must be \(words)" : "must be one of \(words)") {
+            text in allowed.first { $0.rawValue == text }
+        }
+    }
+
+    fileprivate mutating func firebaseToken() -> Secret? {
+        visibleText("token", limit: 4096, required: true).map { Secret($0) }
+    }
+
+    fileprivate mutating func nonce() -> Secret? { text("nonce", limit: 512).map { Secret($0) } }
+
     fileprivate mutating func operatorToken() -> Secret? {
         guard has("operator_token") || has("operatorToken") else {
             return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")
@@ -131,7 +178,8 @@ extension PhoneVerificationFeature {
             """
             Asks the mobile operator of the device whether it has the number. Telco Finder finds the operator by the \
             number, at a provider that has it, if neither `operator` nor `mccmnc` is sent. With an `operator_token`, \
-            which the app got from the operator, the response is the outcome. Without one, the app opens \
+            which the app got from the operator, or with a `token` of Firebase Phone Number Verification, the response \
+            is the outcome. Without either, the app opens \
             `authorization_url` on the device, over the mobile network; the browser ends at `redirect_uri` with \
             `action=verify_phone&verification_id=…&status=pending&confirmation=…`, and the app posts the \
             `confirmation`. A confirmed number becomes the user's `phone_number`, verified; any other outcome changes \
@@ -153,6 +201,7 @@ extension PhoneVerificationFeature {
                 .operatorUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .providerUnknown,
                 .otherClientAtSignIn,
                 APIRefusal(SignInError.operatorTokenUsed, as: "operator_token_used"),
+                APIRefusal(SignInError(OIDCError.failed(.audience)), as: "token_of_another_project"),
             ]),
         APIOperation(
             .get, "/users/me/phone/verifications/{id}", "showPhoneVerification", .account, .session,
@@ -223,7 +272,9 @@ extension APISchema {
                     "The number that was asked for, or that the operator told; null while it is not known.",
                     example: "+12025550123"
                 ).orNull,
-                "operator": text("The operator that was asked.", example: "northwind"),
+                "operator": text(
+                    "The operator that was asked; at a provider of kind `firebase_pnv` the provider.",
+                    example: "northwind"),
                 "checked_at": seconds("When it was asked; null while it is pending").orNull,
                 "sim_swapped": flag("Whether the SIM was changed lately; null if that is not known.").orNull,
             ],
@@ -235,16 +286,17 @@ extension APISchema {
             "A number to verify.",
             fields(
                 optional: [
-                    "operator_token": operatorToken,
+                    "nonce": text("If sent, `token` must have it."),
                     "redirect_uri": redirectURI(
-                        "One of the client's, where the browser ends; required without `operator_token`."),
+                        "One of the client's, where the browser ends; required without `operator_token` and `token`."),
                     "phone_number": visible(
                         "`+` and digits; by default the number of the profile, and where it has none, the operator "
                             + "tells the number. Also `phoneNumber`.", upTo: 16, example: "+12025550123"),
                     "provider": visible(
-                        "A provider of kind `camara`; required if there are several.", upTo: 32, example: "number"),
+                        "A provider of kind `camara`, or for a `token` one of kind `firebase_pnv`; required if there "
+                            + "are several.", upTo: 32, example: "number"),
                     "operator": operatorName, "correlation_id": correlationID,
-                ]) + networkFields),
+                ]) + numberTokenFields + networkFields),
         "PhoneVerificationConfirmation": object(
             "What the app was redirected with.",
             ["confirmation": visible("Works once.", upTo: 64, example: APIExample.handle)],

@@ -71,6 +71,14 @@ extension SignInError {
     static let noOperatorTokens = invalidRequest(
         "This provider takes no operator_token. Send one to a provider of kind camara.")
 
+    static let tokenOfFirebaseNeeded = invalidRequest(
+        "This provider takes a token of Firebase Phone Number Verification alone. Send it as token.")
+
+    static let noTokensOfFirebase = invalidRequest(
+        "This provider takes no token of Firebase. Send one to a provider of kind firebase_pnv.")
+
+    static let tokenOfFirebaseUsed = invalidGrant("token was used before. Get another one from Firebase.")
+
     static let providerOfNumbersNotNamed = invalidRequest(
         "provider is missing, and several providers verify phone numbers. Send its name.")
 

@@ -6,26 +6,32 @@ import SignIn
 import Storage
 import StorageModel
 
-/// Asks a mobile operator whether a number belongs to a signed-in user's device.
+/// Asks a mobile operator whether a number belongs to a signed-in user's device, or reads it in a token of Firebase.
 ///
 /// The device is authenticated by an operator token, or over the mobile network by redirects. A mismatch never changes
-/// the account. The outcome is for the session that asked, and each operator token and each access token is for one
-/// call.
+/// the account. The outcome is for the session that asked, and each token is for one call.
 struct VerifyPhoneNumber {
     /// What a session asks.
     struct Question: Sendable {
         /// How the device is authenticated.
         enum Means: Sendable {
-            /// By the SIM, over any network.
-            case operatorToken(Secret)
+            case token(Token)
             /// Over the mobile network, by a browser that ends at this redirect URI.
             case redirect(to: String)
+        }
+
+        /// By the SIM, over any network.
+        enum Token: Sendable {
+            /// The TS.43 temporary token of a mobile operator.
+            case ofOperator(Secret)
+            /// The token of Firebase Phone Number Verification, with the nonce that it must have.
+            case ofFirebase(Secret, nonce: Secret?)
         }
 
         let means: Means
         /// `+` and digits. Nil for the number of the profile; where it has none, the operator tells the number.
         let phoneNumber: String?
-        /// The provider's name in paths; nil for the only one with mobile operators.
+        /// The provider's name in paths; nil for the only one of the kind.
         let provider: String?
         /// Without a name and a network, Telco Finder chooses by the number that is verified.
         let choice: OperatorChoice
@@ -66,18 +72,18 @@ struct VerifyPhoneNumber {
     var environment: Environment { api.useCases.environment }
     var sessions: Sessions { api.useCases.sessions }
 
-    /// Verifies with the TS.43 temporary token of the device.
+    /// Verifies with a token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `unauthorized_client`;
-    ///   `operator_unknown`; `invalid_grant` for a token that was used; `rate_limited`; `invalid_token` if the session
-    ///   has ended meanwhile; `carrier_error` and the like if the operator cannot be asked. What the operator refuses
-    ///   is an outcome.
+    ///   `operator_unknown`; `invalid_grant` for a token that was used; `invalid_id_token` for one that Firebase did
+    ///   not issue for this server; `rate_limited`; `invalid_token` if the session has ended meanwhile; `carrier_error`
+    ///   and the like if the operator cannot be asked. What the operator refuses is an outcome.
     func callAsFunction(
-        _ question: Question, with operatorToken: Secret, for holder: SessionAndUser
+        _ question: Question, with token: Question.Token, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: environment.random)
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
-            let (id, verification) = try await ask(question, operatorToken, holder, &findings)
+            let (id, verification) = try await verify(question, token, holder, &findings)
             outcomes.note(verification, findings, in: environment.logger)
             return Outcome(id: id, verification: verification, correlationID: correlationID)
         } failed: { error in
@@ -96,10 +102,31 @@ struct VerifyPhoneNumber {
         return Outcome(id: id, verification: found, correlationID: nil)
     }
 
-    private func ask(
-        _ question: Question, _ operatorToken: Secret, _ holder: SessionAndUser,
+    private func verify(
+        _ question: Question, _ token: Question.Token, _ holder: SessionAndUser,
         _ findings: inout PhoneVerificationFindings
     ) async throws(SignInError) -> (id: String, PhoneVerification) {
+        let id = environment.random.token()
+        let (verification, issuer) =
+            switch token {
+            case .ofOperator(let token): try await ask(question, token, id, holder, &findings)
+            case .ofFirebase(let token, let nonce): try await read(question, token, nonce, id, holder, &findings)
+            }
+        findings.run?.begin(.store)
+        // Also if the store fails, because the change may have been stored before the failure.
+        defer { sessions.cache.remove(holder.user.id) }
+        let formerHolders = try await mappingStoreErrors(
+            await store.addPhoneVerification(verification, by: issuer, requestID: findings.correlationID.text))
+        guard let formerHolders else { throw .sessionUnknown }
+        for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
+        return (id, verification)
+    }
+
+    /// Asks the operator of a TS.43 temporary token.
+    private func ask(
+        _ question: Question, _ operatorToken: Secret, _ id: String, _ holder: SessionAndUser,
+        _ findings: inout PhoneVerificationFindings
+    ) async throws(SignInError) -> (PhoneVerification, issuer: String) {
         let correlationID = findings.correlationID
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
@@ -112,20 +139,43 @@ struct VerifyPhoneNumber {
         let provider = try await run.discoverProvider()
         let operators = inquiry.operators
         try await operators.oneTimeStore.spend(operators.use(of: request))
-        let id = environment.random.token()
         let subject = inquiry.verification(id, of: holder, until: environment.clock.now())
         // After the token, because one that is sent again never comes to the operator.
         let directory = OperatorDirectory(operators: operators, environment: environment)
         try await directory.count(subject)
-        let verification = try await directory.outcome(of: subject, run, at: provider, findings)
-        run.begin(.store)
-        // Also if the store fails, because the change may have been stored before the failure.
-        defer { sessions.cache.remove(holder.user.id) }
-        let formerHolders = try await mappingStoreErrors(
-            await store.addPhoneVerification(verification, by: provider.issuer, requestID: correlationID.text))
-        guard let formerHolders else { throw .sessionUnknown }
-        for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
-        return (id, verification)
+        return (try await directory.outcome(of: subject, run, at: provider, findings), provider.issuer)
+    }
+
+    /// Reads the number in a token of Firebase.
+    private func read(
+        _ question: Question, _ token: Secret, _ nonce: Secret?, _ id: String, _ holder: SessionAndUser,
+        _ findings: inout PhoneVerificationFindings
+    ) async throws(SignInError) -> (PhoneVerification, issuer: String) {
+        let asked = try number(question, of: holder.user)
+        let provider = try provider(question.provider) { $0.firebaseNumbers != nil }
+        try question.choice.caller.check(mayUseOneOf: provider.allClients)
+        // Nobody can try numbers: the token has the only one.
+        try await admit(nil, of: holder.user.id)
+        guard let firebase = provider.firebaseNumbers, let client = firebase.server.client(nil) else {
+            throw .noTokensOfFirebase
+        }
+        findings.operatorName = provider.name
+        findings.number = asked?.text
+        let request = SignInRequest(
+            provider: ProviderReference(provider: provider.name), clientID: client.id, code: token,
+            standsInForCode: true, nonce: nonce, correlationID: findings.correlationID)
+        let run = try SignInRun(request, findings.correlationID, in: environment)
+        findings.run = run
+        let metadata = try await run.discoverProvider()
+        let (number, use) = try await firebase.proof(of: run, at: metadata)
+        try await firebase.oneTimeStore.spend(use)
+        let now = environment.clock.now()
+        let isSame = asked == nil || asked == number
+        let verification = PhoneVerification(
+            id: TokenHash(sha256Of: id), user: holder.user.id, session: holder.session.id,
+            phoneNumber: (asked ?? number).text, operatorName: provider.name, status: isSame ? .verified : .mismatch,
+            time: now)
+        return (verification, metadata.issuer)
     }
 }
 
@@ -137,9 +187,8 @@ extension VerifyPhoneNumber {
     func inquiry(
         _ question: Question, of user: User, _ correlationID: CorrelationID
     ) async throws(SignInError) -> Inquiry {
-        let number = (question.phoneNumber ?? user.profile[.phoneNumber]).flatMap(MSISDN.init)
-        guard number != nil || question.phoneNumber == nil else { throw .numberMalformed }
-        let provider = try provider(question.provider)
+        let number = try number(question, of: user)
+        let provider = try provider(question.provider) { $0.mobileOperators != nil }
         var choice = question.choice
         choice.number = number
         choice.caller = choice.caller.of(user.id)
@@ -154,9 +203,18 @@ extension VerifyPhoneNumber {
             mobileOperator: try operators.mobileOperator(of: target), client: client)
     }
 
-    private func provider(_ name: String?) throws(SignInError) -> Provider {
+    /// The number that a question is about; nil if it names none, and the profile has none.
+    private func number(_ question: Question, of user: User) throws(SignInError) -> MSISDN? {
+        let number = (question.phoneNumber ?? user.profile[.phoneNumber]).flatMap(MSISDN.init)
+        guard number != nil || question.phoneNumber == nil else { throw .numberMalformed }
+        return number
+    }
+
+    private func provider(
+        _ name: String?, ifUnnamed isCandidate: (Provider) -> Bool
+    ) throws(SignInError) -> Provider {
         if let name { return try environment.providers.find(name) }
-        let candidates = environment.providers.all.filter { $0.mobileOperators != nil }
+        let candidates = environment.providers.all.filter(isCandidate)
         guard let only = candidates.first, candidates.count == 1 else {
             throw candidates.isEmpty ? .unknownProvider(in: environment.providers) : .providerOfNumbersNotNamed
         }

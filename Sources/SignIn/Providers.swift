@@ -50,6 +50,8 @@ public enum ProviderKind: String, Sendable, Hashable, CaseIterable {
     case oauth2
     /// Mobile operators with CAMARA's APIs.
     case camara
+    /// Firebase Phone Number Verification.
+    case firebasePNV = "firebase_pnv"
 }
 
 extension Provider {
@@ -105,7 +107,7 @@ package struct Providers: Sendable {
     package init(_ providers: [Provider] = []) {
         byName = Dictionary(providers.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let targets = byName.values.flatMap { provider in
-            (provider.group?.servers ?? [:]).map { SignInTarget(provider, $1, named: $0) }
+            (provider.group?.servers ?? [:]).map { SignInTarget(provider, $1, named: $0.isEmpty ? nil : $0) }
                 + (provider.server.map { [SignInTarget(provider, $0)] } ?? [])
         }
         self.targets = Dictionary(targets.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
@@ -403,7 +405,7 @@ package protocol RequestVerifier: Sendable {
 /// its own.
 package protocol ServerGroup: RequestVerifier {
     var kind: ProviderKind { get }
-    /// Those that sign users in, by their names in requests.
+    /// Those that sign users in, by their names in requests. The only one of a provider may have the empty name.
     var servers: [String: AuthorizationServer] { get }
     /// Others that are asked, by their names in references.
     var otherParties: [String: RelyingParty] { get }

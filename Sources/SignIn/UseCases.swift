@@ -218,6 +218,8 @@ public struct SignInConfiguration: Sendable {
         public var parameters = AuthorizationParameters()
         /// The audiences that ID tokens may have beside the client, besides those of its provider.
         public var trustedAudiences: [ClientID] = []
+        /// The audiences that ID tokens must have beside the client, all of them.
+        public var requiredAudiences: [ClientID] = []
         /// The other origins whose web frontends may call the API without an API key, for this client only.
         public var allowedOrigins: [Origin] = []
         /// Whether a sign-in needs the code verifier.

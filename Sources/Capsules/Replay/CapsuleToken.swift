@@ -100,12 +100,13 @@ struct CapsuleToken {
         var configuredIssuer = ""
         if case .ofIssuer(let url) = relyingParty.discovery { configuredIssuer = url.text }
         switch kind {
-        case .idToken(let expectation, let issuer, let moment):
+        case .idToken(var expectation, let issuer, let moment):
             guard let client = ClientID(capsule.clientID).flatMap({ clients[$0] }) else {
                 let (name, client) = (CapsuleReplay.shown(capsule.provider), CapsuleReplay.shown(capsule.clientID))
                 throw ReplayError(.configuration, "the provider \(name) has no client \(client) in the configuration")
             }
             let accepted = client.signingAlgorithms
+            expectation.requiredAudiences = client.requiredAudiences
             return record.steps(
                 IDTokenValidator(rules: rules, issuer: issuer).explain(
                     record.token, signedWith: listed?.intersection(accepted) ?? accepted, expecting: expectation,

@@ -10,6 +10,8 @@ extension ServerExamination {
     private var key: String { known.keys.settings }
 
     mutating func examineDemands() {
+        // It has keys alone.
+        guard known.kind != .firebasePNV else { return }
         boundTokens()
         mutualTLS()
         encryptedResponses()

@@ -261,7 +261,7 @@ struct TokenExplainer {
             throw AdministratorError(
                 .usage, "--mccmnc is not five or six digits; a carrier's token needs its network")
         case (.zenkey, let network): return Source(provider: provider, network: network)
-        case (.oidc, _), (.camara, _):
+        case (.oidc, _), (.camara, _), (.firebasePNV, _):
             guard question.mccmnc == nil else {
                 throw AdministratorError(.usage, "--mccmnc is for carriers; leave it out for \(provider.id)")
             }
@@ -280,6 +280,7 @@ struct TokenExplainer {
 
     private func expectation(_ client: Configuration.Client) -> IDTokenExpectation {
         var expectation = IDTokenExpectation(clientID: client.id)
+        expectation.requiredAudiences = client.requiredAudiences
         expectation.signingAlgorithms = client.signingAlgorithms
         expectation.nonce = question.nonce
         expectation.demand.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []

@@ -101,6 +101,8 @@ public struct APIRefusal: Sendable {
     package static let operatorUnknown = APIRefusal(SignInError.operatorUnknown)
     package static let ofOperators: [APIRefusal] = [
         operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
+        APIRefusal(SignInError.numberOfNoAccount, as: "number_of_no_account"),
+        APIRefusal(SignInError.numberOfOtherAccount, as: "number_of_other_account"),
     ]
     package static let providersOwnCode = APIRefusal(
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",

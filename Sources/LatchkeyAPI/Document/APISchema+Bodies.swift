@@ -2,7 +2,8 @@
 extension APISchema {
     static let bodies: KeyValuePairs<String, APISchema> = [
         "SignIn": object(
-            "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place.",
+            "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place, and at one of "
+                + "kind `firebase_pnv` with a `token`.",
             codeOrTokenFields + pageFields + networkFields),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
@@ -80,8 +81,9 @@ extension APISchema {
     /// Generators make several types of a choice between groups, so the texts say that one of the two is required.
     package static let codeOrTokenFields =
         signInFields().map { $0.name == "code" ? $0.ifPresent : $0 }
+        + numberTokenFields
         + fields(optional: [
-            "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
+            "operator": operatorName, "phone_number": phoneNumber,
             "user": text(
                 "What Apple gives beside a user's first code, as text: only its name is used, and nothing confirms it.",
                 example: #"{"name": {"firstName": "Ada", "lastName": "Lovelace"}}"#),
@@ -133,6 +135,17 @@ extension APISchema {
     package static let operatorToken = visible(
         "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also `operatorToken`.",
         upTo: 16_384)
+
+    /// What proves a phone number in place of a code or a browser.
+    package static let numberTokenFields = fields(optional: [
+        "method": text(
+            "How a phone number is proven; by default as the other fields show.",
+            choices: ["redirect", "operator_token", "firebase_pnv"]),
+        "operator_token": operatorToken,
+        "token": visible(
+            "A token of Firebase Phone Number Verification, which Google's library gave the app, at a provider of kind "
+                + "`firebase_pnv`.", upTo: 4096),
+    ])
 
     package static let operatorName = visible(
         "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",

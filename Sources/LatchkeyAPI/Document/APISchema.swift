@@ -9,7 +9,7 @@ public struct APISchema: Sendable {
         package let isRequired: Bool
 
         package var orNull: Field { Field(name: name, schema: schema.orNull, isRequired: isRequired) }
-        var ifPresent: Field { Field(name: name, schema: schema, isRequired: false) }
+        package var ifPresent: Field { Field(name: name, schema: schema, isRequired: false) }
     }
 
     private let members: [(name: String, value: JSONValue?)]

@@ -6,7 +6,9 @@ package import SignIn
 
 /// Sign-in with a code, and the nonces for it.
 extension LatchkeyAPI {
-    func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
+    package func signIn(
+        _ request: Request, _ admission: Admission, provider: String
+    ) throws -> ValueOrTask<Response> {
         let signIn = try signInRequest(
             BodyFields(request, from: admission), at: provider, terms: terms(of: request, admission),
             caller: admission.signInCaller, device: DeviceName.of(request))

@@ -40,7 +40,7 @@ extension ClientDraft {
         switch kind {
         case .zenkey, .oauth2: .tokenEndpoint
         case .oidc: .issuer
-        case .camara: .endpoint
+        case .camara, .firebasePNV: .endpoint
         }
     }
 

@@ -83,6 +83,32 @@ extension ProviderDraft {
     }
 }
 
+/// Firebase Phone Number Verification (`kind: firebase_pnv`): an issuer of ID tokens that apps bring, with one client,
+/// which is the project.
+extension ProviderDraft {
+    private static let firebase = "https://fpnv.googleapis.com"
+
+    /// The provider, or nil if the reader has reported what is missing.
+    func finishedFirebase() -> Configuration.Provider? {
+        func project(_ name: String?) -> String? { name.map { "\(Self.firebase)/projects/\($0)" } }
+        var draft = self
+        draft.issuer = project(projectNumber).flatMap { EndpointURL($0, policy: .httpsOnly) }
+        guard !place.isBroken, let audience = draft.issuer.flatMap({ ClientID($0.text) }),
+            let other = project(projectID).flatMap({ ClientID($0) }),
+            let keys = rules.endpoints["jwks_uri"] ?? EndpointURL("\(Self.firebase)/v1beta/jwks", policy: .httpsOnly)
+        else { return nil }
+        var client = Configuration.Client(id: audience, authentication: .publicClient)
+        client.requiredAudiences = [other]
+        client.idTokenSigningAlgorithm = .es256
+        draft.rules.endpoints["jwks_uri"] = keys
+        draft.rules.endsSessions = false
+        draft.rules.keepsIDTokens = false
+        var provider = draft.provider(id, [client])
+        provider?.firebase = firebase
+        return provider
+    }
+}
+
 /// The Telco Finder of a provider of verified phone numbers, while it is read.
 struct TelcoFinderDraft: Sendable {
     var issuer: EndpointURL?

@@ -8,12 +8,14 @@ extension ProviderDraft {
         ofOpenID + ofClients + [clientList]
         + (ofNumbers + ofDeployments + [operatorList] + ofServer(ownKeys, \.telcoFinder.client, in: "telco_finder."))
         .map { $0.of(.camara) }
+        + ofFirebase.map { $0.of(.firebasePNV) }
 
     private static let ofOpenID: [Setting<ProviderDraft>] = [
         Setting(
-            "kind", .choice(of: [.oidc, .oauth2, .camara]), \.kind,
+            "kind", .choice(of: [.oidc, .oauth2, .camara, .firebasePNV]), \.kind,
             "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens; camara: mobile "
-                + "operators that tell the verified phone number of a device."
+                + "operators that tell the verified phone number of a device; firebase_pnv: Firebase Phone Number "
+                + "Verification, whose tokens apps bring."
         ).withoutDefault(),
         Setting(
             "preset", .optional(.keyID), \.preset,
@@ -51,8 +53,9 @@ extension ProviderDraft {
         ).of(.oidc),
         Setting(
             "jwks_uri", .optional(.carrierURL), \.rules.endpoints["jwks_uri"],
-            "The URL of the signing keys, which wins over the metadata's. Of oauth2, that of the keys of native ID tokens."
-        ).of(.oidc, .oauth2),
+            "The URL of the signing keys, which wins over the metadata's and over that of Firebase. Of oauth2, that of the "
+                + "keys of native ID tokens."
+        ).of(.oidc, .oauth2, .firebasePNV),
         Setting(
             "end_session_endpoint", .optional(.carrierURL), \.rules.endpoints["end_session_endpoint"],
             "The URL that ends the user's session at the provider, which wins over the metadata's."
@@ -104,7 +107,8 @@ extension ProviderDraft {
             "require_iss", .optional(.flag()), \.rules.requiresIssuer,
             "Whether every authorization response must name its issuer (RFC 9207). By default it must if the "
                 + "provider's metadata says that it does. With false it need not even then: for metadata that is "
-                + "wrong. An issuer that is named must be right."),
+                + "wrong. An issuer that is named must be right."
+        ).of(.oidc, .oauth2, .camara),
         Setting(
             "initiate_login_client", .optional(.clientID), \.rules.loginInitiationClient,
             "The client whose sign-ins the provider or another site may initiate (OpenID Connect Core section 4). "
@@ -310,6 +314,29 @@ extension ProviderDraft {
         set: { node, draft, context in draft.readOperators(node, &context) },
         show: { $0.operators.compactMap(\.operatorName).joined(separator: ",") }
     ).required("list at least one")
+
+    private static let ofFirebase: [Setting<ProviderDraft>] = [
+        Setting(
+            "project_number", .optional(.projectNumber), \.projectNumber,
+            "The number of the Firebase project, which its tokens name as their issuer and as an audience."
+        ).required("give the project number that the Firebase console shows, in quotes"),
+        Setting(
+            "project_id", .optional(.projectID), \.projectID,
+            "The id of the Firebase project, which its tokens name as the other audience."
+        ).required("give the project ID that the Firebase console shows"),
+        Setting(
+            "unknown_numbers", .choice, \.firebase.unknownNumbers,
+            "What a number leads to that no account has, because it may be another person's one day. refuse: the user "
+                + "signs in in another way first, and adds the number as an identity; register: registration applies. "
+                + "The default is refuse."
+        ).withoutDefault(),
+        Setting(
+            "known_numbers", .choice, \.firebase.knownNumbers,
+            "What a number leads to that an account has verified in another way. refuse: the user signs in to the "
+                + "account in another way first, and adds the number as an identity; sign_in: it signs in to the "
+                + "account. The default is refuse."
+        ).withoutDefault(),
+    ]
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).
     static let operatorSettings =

@@ -34,6 +34,9 @@ struct ProviderDraft: GroupDraft {
     /// what it is at each of them.
     var client = ClientDraft()
     var operators: [ProviderDraft] = []
+    var projectNumber: String?
+    var projectID: String?
+    var firebase = FirebaseNumberRules()
     var place = GroupPlace()
 
     /// The key that holds the providers.
@@ -88,7 +91,11 @@ struct ProviderDraft: GroupDraft {
             SettingsReader.read(
                 entries, at: entry.origin, settings, of: kind, requiring: kind != nil, into: &draft, &context)
             guard kind != nil else { return [] }
-            return kind == .camara ? draft.finishedOperators(&context) : draft.finished(&context).map { [$0] } ?? []
+            return switch kind {
+            case .camara: draft.finishedOperators(&context)
+            case .firebasePNV: draft.finishedFirebase().map { [$0] } ?? []
+            default: draft.finished(&context).map { [$0] } ?? []
+            }
         }
     }
 

@@ -134,6 +134,9 @@ extension Configuration {
         /// The Telco Finder of its provider; for ``ProviderKind/camara`` only.
         public var telcoFinder: TelcoFinderRules?
 
+        /// How its numbers sign users in; for ``ProviderKind/firebasePNV`` only.
+        public var firebase: FirebaseNumberRules?
+
         /// Its name in paths. A mobile operator's ends before the slash in ``id``.
         public var path: String { ProviderReference(text: id).provider }
 

@@ -104,7 +104,8 @@ package struct ProviderPreset: Sendable {
         if let preset { return preset.completed(section, entries, &context) }
         context.refuse(
             origin, given == nil ? subject : "has a preset that is not known",
-            (given == nil ? "give it: oidc, oauth2 or camara, or a preset" : "`latchkey providers` lists them")
+            (given == nil
+                ? "give it: oidc, oauth2, camara or firebase_pnv, or a preset" : "`latchkey providers` lists them")
                 + meant)
         return nil
     }

@@ -148,6 +148,23 @@ extension ValueType {
         ) { (1...32).contains($0.utf8.count) && $0.consists(of: .lowerCaseAndDigits + "-") ? $0 : nil }
     }
 
+    /// The number of a project at Google.
+    static var projectNumber: ValueType<String> {
+        .parsed("a project number", show: { $0 }, "is not a project number", "give its digits, in quotes") {
+            (1...20).contains($0.utf8.count) && $0.isDecimal ? $0 : nil
+        }
+    }
+
+    /// The id of a project at Google; one of an organization's domain has a colon.
+    static var projectID: ValueType<String> {
+        .parsed(
+            "a project id", show: { $0 }, "is not a project id", "give 4 to 64 lower-case letters, digits and . : -"
+        ) { text in
+            let isID = (4...64).contains(text.utf8.count) && text.consists(of: .lowerCaseAndDigits + ".:-")
+            return isID && !text.isDecimal ? text : nil
+        }
+    }
+
     /// The name of an API key.
     static var apiKeyName: ValueType<String> {
         .parsed("a name", show: { $0 }, "is not a name", "give 1 to 64 letters, digits and . _ -") {

@@ -48,20 +48,20 @@ public final class ProviderMetadata: Sendable {
     /// Where requests with a client certificate go (RFC 8705 section 5).
     public let mutualTLSAliases: EndpointAliases
 
-    /// The endpoints of a provider without ID tokens.
-    /// - Parameter jwksURI: The keys of native ID tokens, if there are such.
+    /// What is configured: the endpoints of a provider without ID tokens, or the keys of one whose ID tokens apps bring.
     init(
-        issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint,
-        jwksURI: EndpointURL?
+        issuer: String, authorizationEndpoint: EndpointURL?, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint?,
+        jwksURI: EndpointURL? = nil, signingAlgorithms: Set<SigningAlgorithm> = []
     ) {
         self.issuer = issuer
+        self.jwksURI = jwksURI
+        self.signingAlgorithms = signingAlgorithms
         self.authorizationEndpoint = authorizationEndpoint
         self.tokenEndpoint = tokenEndpoint
         self.userEndpoint = userEndpoint
-        (userInfoEndpoint, self.jwksURI, serverInitiatedAuthorizationEndpoint) = (nil, jwksURI, nil)
+        (userInfoEndpoint, serverInitiatedAuthorizationEndpoint) = (nil, nil)
         (pushedAuthorizationRequestEndpoint, endSessionEndpoint, backchannelAuthentication) = (nil, nil, nil)
         revocationEndpoint = nil
-        signingAlgorithms = jwksURI == nil ? [] : SigningAlgorithm.standard
         (demands, mutualTLSAliases, namesIssuerInResponses) = (.none, .none, false)
         (clientAuthenticationMethods, assertionAlgorithms, requestObjectAlgorithms, grantTypes) = (nil, nil, nil, nil)
     }

@@ -89,7 +89,7 @@ struct ClaimValidationContext: IssuedClaims {
     var hasSubject: Bool { claims["sub"]?.string?.isVisibleASCII(upTo: 255) == true }
 
     /// OpenID Connect Core section 3.1.3.7, rule 3: no further audience, unless it is trusted.
-    var hasAudience: Bool { claims.isFor(expectation.clientID, by: rules) }
+    var hasAudience: Bool { claims.isFor(expectation.clientID, and: expectation.requiredAudiences, by: rules) }
 
     /// Of several audiences, the authorized party tells whose token it is.
     var hasAuthorizedParty: Bool {
@@ -297,13 +297,13 @@ extension JSONObject {
         }
     }
 
-    /// Whether a client is among the audiences, and each of the others is trusted.
-    func isFor(_ client: ClientID, by rules: IDTokenRules) -> Bool {
-        if let only = onlyAudience { return only.hasSameBytes(as: client.text) }
-        let trusted = rules.trusted(by: client)
+    /// Whether a client and all required audiences are among the audiences, and each of the others is trusted.
+    func isFor(_ client: ClientID, and required: [ClientID] = [], by rules: IDTokenRules) -> Bool {
+        if let only = onlyAudience { return required.isEmpty && only.hasSameBytes(as: client.text) }
+        let trusted = rules.trusted(by: client).union(required)
         guard rules.isLenient || !trusted.isEmpty, let several = self["aud"]?.array else { return false }
         let names = several.compactMap { $0.string.flatMap { ClientID($0) } }
-        return names.count == several.count && names.contains(client)
+        return names.count == several.count && (required + [client]).allSatisfy(names.contains)
             && names.allSatisfy { $0 == client || trusted.contains($0) }
     }
 }

@@ -92,6 +92,8 @@ public struct IDTokenRules: Sendable, Hashable {
 public struct IDTokenExpectation: Sendable {
     /// The client that the token must be for.
     public var clientID: ClientID
+    /// The audiences that the token must name beside the client, all of them.
+    public var requiredAudiences: [ClientID] = []
     /// What the provider may sign the client's tokens with: the client's `id_token_signed_response_alg`, if it has one
     /// (OpenID Connect Dynamic Client Registration section 2).
     public var signingAlgorithms = SigningAlgorithm.standard

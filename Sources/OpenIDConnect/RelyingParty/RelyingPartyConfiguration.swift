@@ -9,7 +9,7 @@ extension RelyingParty {
             case byNetwork(EndpointURL)
             /// From the issuer itself (OpenID Connect Discovery section 4): one OpenID provider.
             case ofIssuer(EndpointURL)
-            /// Configured: a provider without ID tokens, which publishes no metadata.
+            /// Configured: a provider that publishes no metadata.
             case fixed(ProviderMetadata)
         }
 
@@ -81,13 +81,22 @@ extension RelyingParty {
             discovery = .fixed(
                 ProviderMetadata(
                     issuer: issuer.text, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
-                    userEndpoint: userEndpoint, jwksURI: jwksURI))
+                    userEndpoint: userEndpoint, jwksURI: jwksURI,
+                    signingAlgorithms: jwksURI == nil ? [] : SigningAlgorithm.standard))
         }
 
         /// For one OpenID provider. Its endpoints may be on any host, because the issuer itself names them.
         public init(issuer: EndpointURL) {
             discovery = .ofIssuer(issuer)
             trustedHosts = .all
+        }
+
+        /// For one issuer of ID tokens that apps bring. It publishes its keys alone, and nothing else is requested.
+        public init(issuer: EndpointURL, jwksURI: EndpointURL) {
+            discovery = .fixed(
+                ProviderMetadata(
+                    issuer: issuer.text, authorizationEndpoint: nil, tokenEndpoint: jwksURI, userEndpoint: nil,
+                    jwksURI: jwksURI, signingAlgorithms: SigningAlgorithm.standard))
         }
 
         /// What metadata must satisfy.

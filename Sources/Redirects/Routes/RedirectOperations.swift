@@ -97,7 +97,8 @@ extension RedirectsFeature {
         .post, "/auth/{provider}/start", "startForApp", .redirects, .key, "Begin a sign-in of an app",
         """
         As `startRedirect`, for apps that open the location themselves. Nothing of the request is in an address, so it \
-        may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it.
+        may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it. With \
+        an `operator_token` or a `token` no browser is needed: the start is a sign-in then, as `signIn`.
         """,
         parameters: [.provider],
         body: APIOperation.Body(
@@ -105,7 +106,24 @@ extension RedirectsFeature {
             example: """
                 {"client_type": "ios", "redirect_uri": "com.example.app://callback", "phone_number": "+12025550123"}
                 """),
-        responses: [.startLocation], refusals: start.refusals)
+        responses: [
+            .json(
+                "The location, or the session of a sign-in with a token.",
+                .anyOf(
+                    "With a token the latter.",
+                    [
+                        .object(
+                            "Where to send the browser.",
+                            [
+                                "location": .text("A URL."),
+                                "expires_in": .span("Time left for the sign-in", example: 600),
+                            ]),
+                        .named("TokenResponse"),
+                    ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
+        ],
+        refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
+            .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
+        ])
 
     private static let initiate = APIOperation(
         .get, "/auth/{provider}/initiate-login", "initiateLogin", .redirects, .browser,
@@ -171,10 +189,12 @@ extension RedirectsFeature {
 extension APISchema {
     static let ofRedirects: KeyValuePairs<String, APISchema> = [
         "AppStart": object(
-            "A start of an app.",
+            "A start of an app. Without a token, `client_type` and `redirect_uri` are required.",
             startFields(
                 of: ["ios", "android"], end: "Where the sign-in ends: one of the client's.",
-                "com.example.app://callback")),
+                "com.example.app://callback"
+            ).map(\.ifPresent) + numberTokenFields
+                + fields(optional: ["nonce": text("If sent, `token` must have it.")])),
         "OneTimeSessionCode": object(
             "What the app was redirected with.",
             ["session_id": visible("Also `sessionId`.", upTo: 64, example: APIExample.handle)],

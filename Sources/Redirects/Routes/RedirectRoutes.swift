@@ -29,8 +29,9 @@ extension RedirectSignIn: BrowserRedirects {
     private func listProviders() -> Response {
         let base = api.baseURL.url ?? ""
         // At one for backchannel authentication alone, no client has a redirect URI to which a browser could come back.
+        // Nor is one at a provider whose tokens apps bring.
         let providers = api.useCases.providers.all.filter { provider in
-            provider.openID?.backchannelTokenDelivery.mode == nil
+            provider.openID?.backchannelTokenDelivery.mode == nil && provider.kindName != .firebasePNV
                 || !provider.allClients.allSatisfy(\.redirectURIs.isEmpty)
         }
         return .json(.ok, capacity: 160 * (providers.count + 1)) { json in
@@ -88,11 +89,15 @@ extension RedirectSignIn: BrowserRedirects {
         return "/auth/\(provider)/start?" + String(decoding: PercentEncoding.form(items), as: UTF8.self)
     }
 
-    /// An app without a browser begins: it opens the location itself. Its fields are in no address.
+    /// An app without a browser begins: it opens the location itself, or at a group of servers it signs in with a token.
+    /// Its fields are in no address.
     private func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
+        let reader = FieldReader(try BodyFields(request, from: admission))
+        if api.useCases.providers[request.provider]?.group != nil, reader.hasTokenInPlaceOfBrowser {
+            return try await api.signIn(request, admission, provider: request.provider).run()
+        }
         var start = try RedirectStart(
-            FieldReader(BodyFields(request, from: admission)), provider: request.provider,
-            publicURL: try api.publicURL(), parameters: parameters(at: request))
+            reader, provider: request.provider, publicURL: try api.publicURL(), parameters: parameters(at: request))
         // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
         guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
         let server = api.useCases.providers[request.provider]?.server
@@ -261,6 +266,13 @@ extension RedirectStart {
 }
 
 extension FieldReader {
+    /// Whether a start is by another method than redirects, which has a token.
+    fileprivate var hasTokenInPlaceOfBrowser: Bool {
+        var reader = self
+        let method = reader.text("method", limit: 32)
+        return method.map { $0 != "redirect" } ?? ["token", "operator_token", "operatorToken"].contains(where: has)
+    }
+
     /// An S256 code challenge (RFC 7636 section 4.2); `plain` is not supported.
     fileprivate mutating func codeChallenge() -> String? {
         let method = text("code_challenge_method", limit: 16)

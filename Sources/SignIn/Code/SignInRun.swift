@@ -150,6 +150,8 @@ extension SignInRun {
 
     package var times: StepTimes { log.times }
 
+    package var kind: SignInReport.Kind { log.kind }
+
     /// What was found out besides, for the log line.
     package var notes: Logger.Metadata { log.notes }
 
@@ -212,6 +214,7 @@ extension UserVerification {
         var expectation = IDTokenExpectation(
             clientID: client.id, nonce: nonce?.exposed, demand: demand, accessToken: accessToken)
         if let maximumAge { expectation.demand.maximumAge = maximumAge }
+        expectation.requiredAudiences = client.rules.requiredAudiences
         expectation.signingAlgorithms = client.signingAlgorithms
         return expectation
     }

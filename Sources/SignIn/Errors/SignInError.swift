@@ -25,6 +25,8 @@ package struct SignInError: Error, Sendable, Hashable {
         /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant = "invalid_grant"
         case emailDomainBlocked = "email_domain_blocked"
+        /// No account has the identity, and it may not register.
+        case userNotRegistered = "user_not_registered"
         case userAlreadyExists = "user_already_exists"
         /// Without this identity the user could no longer sign in.
         case lastIdentity = "last_identity"
@@ -154,6 +156,17 @@ package struct SignInError: Error, Sendable, Hashable {
             .simSwapped, .requestDenied,
             "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")
     }
+
+    /// Of a number that alone names its user, as the next one.
+    package static let numberOfNoAccount = SignInError(
+        .userNotRegistered, .requestDenied,
+        "No account signs in with this number, and a number alone registers nobody here. Sign in in another way, and "
+            + "add the number to the account by posting token to /users/me/identities.")
+
+    package static let numberOfOtherAccount = SignInError(
+        .userAlreadyExists, .requestDenied,
+        "An account has verified this number in another way, and does not sign in with it. Sign in in another way, and "
+            + "add the number to the account by posting token to /users/me/identities.")
 
     package static func carrierError(
         _ description: String, _ type: ErrorType = .serverError, fault: Fault = .provider

@@ -22,12 +22,13 @@ struct NumberApp: Sendable {
     static let redirectURI = "com.example.app://cb"
     static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
 
-    let clock = ManualClock()
+    let clock: ManualClock
     let log = CapturedLog()
     let northwind: FakeOperator
     let southwind: FakeOperator
     /// Telco Finder.
     let finder: FakeOperator
+    let firebase: FakeFirebase
     let http: ScriptedHTTPClient
     let useCases: UseCases
     private let api: LatchkeyAPI
@@ -47,13 +48,19 @@ struct NumberApp: Sendable {
     /// - Parameters:
     ///   - keys: Besides ``TestApp/apiKey``, which may use all clients.
     ///   - southwindClient: The client at southwind.
+    ///   - other: One whose store and clock it shares, as another server does, and whose Firebase.
+    ///   - firebaseRules: Those of the provider `phone`, of kind `firebase_pnv`.
     init(
+        beside other: NumberApp? = nil, firebaseRules: FirebaseNumberRules = FirebaseNumberRules(),
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }, pause: PollPauses? = nil,
         telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
+        let clock = other?.clock ?? ManualClock()
+        let firebase = other?.firebase ?? FakeFirebase(clock: clock)
+        (self.clock, self.firebase) = (clock, firebase)
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
         (self.northwind, self.southwind) = (northwind, southwind)
         let finder = FakeOperator("finder", clock: clock)
@@ -61,9 +68,10 @@ struct NumberApp: Sendable {
         http = ScriptedHTTPClient { request throws(OutboundError) in
             if let response = try northwind.answer(request) { return response }
             if let response = try finder.answer(request) { return response }
+            if let response = firebase.answer(request) { return response }
             return try southwind.answer(request) ?? .json("{}", status: 404)
         }
-        testStore = try TestStore()
+        testStore = try other?.testStore ?? TestStore()
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
         let fakes = [
             (northwind, ["310010", "310012"], "latchkey"), (southwind, ["310020"], southwindClient),
@@ -112,8 +120,13 @@ struct NumberApp: Sendable {
                 return true
             }
         let group = feature.group("number", operators, telcoFinder)
+        let phone = feature.firebase(
+            "phone", try FakeFirebase.server(http, clock.wallClock), firebaseRules)
         useCases = UseCases(
-            providers: Providers([Provider(name: "number", title: "My number", kind: .group(group))]),
+            providers: Providers([
+                Provider(name: "number", title: "My number", kind: .group(group)),
+                Provider(name: "phone", title: "My phone", kind: .group(phone)),
+            ]),
             configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock,
             registrar: registration.registrar(over: testStore.store))
         api = LatchkeyAPI(

@@ -104,7 +104,7 @@ struct ProviderConfigurationTests {
 
     @Test(
         "A setting of other kinds of provider is refused with their names",
-        arguments: [ProviderKind.oidc, .oauth2, .camara])
+        arguments: [ProviderKind.oidc, .oauth2, .camara, .firebasePNV])
     func otherKinds(_ kind: ProviderKind) {
         for setting in ProviderDraft.settings where !setting.kinds.contains(kind) {
             let key = setting.name.prefix { $0 != "." }

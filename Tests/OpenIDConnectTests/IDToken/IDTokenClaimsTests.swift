@@ -53,6 +53,22 @@ struct IDTokenClaimsTests {
         #expect(found == row.check)
     }
 
+    private static func required(_ audience: String?, _ check: IDTokenCheck?) -> TokenCase {
+        .claim("aud", audience, check) { $0.requiredAudiences = ["other", "third"].compactMap { ClientID($0) } }
+    }
+
+    @Test(
+        "Each required audience must be named beside the client, and no other",
+        arguments: [
+            required(#"["client-1","other","third"]"#, nil), required(#"["third","client-1","other"]"#, nil),
+            required(#"["client-1","other","third","third"]"#, nil), required("\"client-1\"", .audience),
+            required(#"["client-1"]"#, .audience), required(#"["client-1","other"]"#, .audience),
+            required(#"["client-1","third"]"#, .audience), required(#"["other","third"]"#, .audience),
+            required(#"["client-1","other","third","fourth"]"#, .audience),
+            required(#"["client-1","other","third",7]"#, .audience), required(nil, .audience),
+        ])
+    func requiredAudiences(row: TokenCase) throws { try verify(row) }
+
     @Test(
         "Only the requested issuer is accepted, byte for byte",
         arguments: [

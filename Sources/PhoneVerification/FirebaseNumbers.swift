@@ -1,0 +1,174 @@
+import LatchkeyConfiguration
+package import OpenIDConnect
+package import Primitives
+package import SignIn
+import Storage
+import StorageModel
+
+/// Firebase Phone Number Verification, of one project: Google's library on Android gets a token for the number of the
+/// SIM, and the app brings it. The token is an ID token of this server's own audience, whose subject is the number.
+///
+/// Numbers are given to other people. So by default a number signs in to an account only after its user has added the
+/// number as an identity.
+package struct FirebaseNumbers: ServerGroup {
+    /// The provider's name in paths.
+    let provider: String
+    let server: AuthorizationServer
+    let rules: FirebaseNumberRules
+    let store: SQLStore
+    let oneTimeStore: EncryptedOneTimeStore
+
+    package var kind: ProviderKind { .firebasePNV }
+    package var servers: [String: AuthorizationServer] { ["": server] }
+    package var otherParties: [String: RelyingParty] { [:] }
+
+    package func check(_ request: SignInRequest) throws(SignInError) {
+        guard request.standsInForCode else { throw .tokenOfFirebaseNeeded }
+    }
+
+    package func verifyUser(
+        of run: SignInRun, at provider: ProviderMetadata
+    ) async throws(SignInError) -> VerifiedSignIn {
+        let (number, use) = try await proof(of: run, at: provider)
+        let identity = Identity(ofNumber: number, from: provider.issuer)
+        // The session of a link is the proof that the number lacks.
+        let found = run.kind == .signIn ? try await admit(number, as: identity) : nil
+        if let found {
+            // First, so that a used token adds nothing.
+            try await oneTimeStore.spend(use)
+            guard try await add(identity, of: number, to: found, run) else { throw .numberOfOtherAccount }
+        }
+        return VerifiedSignIn(
+            identity, UserInfo(verified: number), provenPhoneNumber: number.text, tokenUse: found == nil ? use : nil)
+    }
+
+    /// The number of a token, and what marks the token as used. Nothing is stored.
+    /// - Throws: `invalid_id_token` with the check that failed; what a request for the keys throws.
+    func proof(
+        of run: SignInRun, at provider: ProviderMetadata
+    ) async throws(SignInError) -> (number: MSISDN, use: TokenUse) {
+        let (token, number) = try await mappingErrors(awaiting: await verified(run, provider)) { (error: OIDCError) in
+            // Firebase is not asked, so the token can be sent again.
+            altered(SignInError(error)) { $0.codeMayBeSpent = false }
+        }
+        let rules = run.relyingParty.configuration.idTokenRules
+        let lastUse = min(token.expiresAt, token.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds))
+        let seconds = lastUse.seconds(since: run.environment.clock.now()) + rules.clockSkewSeconds + 1
+        // Without its signature, which others can write in another way.
+        let signed = run.request.code.exposed.split(ascii: ".").prefix(2).joined(separator: ".")
+        return (
+            number,
+            oneTimeStore.use(
+                of: Secret(signed), "token of \(provider.issuer)", seconds: seconds, orThrow: .tokenOfFirebaseUsed)
+        )
+    }
+
+    private func verified(
+        _ run: SignInRun, _ provider: ProviderMetadata
+    ) async throws(OIDCError) -> (VerifiedIDToken, MSISDN) {
+        let expectation = run.expectation(nonce: run.request.nonce, accessToken: nil)
+        let token = try await run.validate(run.request.code, expectation, from: provider)
+        guard let number = MSISDN(token.subject) else { throw .failed(.subject) }
+        return (token, number)
+    }
+}
+
+/// Whom a number signs in.
+extension FirebaseNumbers {
+    /// The identity that a number is, and the accounts that have verified the number.
+    private struct Holders: Equatable {
+        let identity: IdentityStatus
+        let users: [UserID]
+
+        init(_ number: MSISDN, _ identity: Identity, in db: SQLSession) throws {
+            self.identity = try IdentitiesTable.status(of: identity, in: db)
+            users = try db.all("SELECT id FROM users WHERE \(ReassignedNumber.isVerified())", number.text) { row in
+                row.user(0)
+            }
+        }
+    }
+
+    /// Refuses a number that is no identity, unless the rules say otherwise; and one that somebody else has verified
+    /// since it became an identity.
+    /// - Returns: The one account that the number is to be added to; nil for the holder of the identity, or a new user.
+    private func admit(_ number: MSISDN, as identity: Identity) async throws(SignInError) -> Holders? {
+        let found = try await mappingStoreErrors(
+            await store.reads.submit { db in try Holders(number, identity, in: db) })
+        switch (found.identity, found.users.first) {
+        case (.live(let user), _?) where !found.users.contains(user): throw .numberOfOtherAccount
+        // The store refuses an identity that an account was moved away from.
+        case (.live, _), (.moved, _): return nil
+        case (.unknown, nil):
+            guard rules.unknownNumbers == .register else { throw .numberOfNoAccount }
+            return nil
+        case (.unknown, _?):
+            guard rules.knownNumbers == .signIn, found.users.count == 1 else { throw .numberOfOtherAccount }
+            return found
+        }
+    }
+
+    /// Adds the number as an identity to the account that has verified it.
+    /// - Returns: False if that has changed meanwhile, and then nothing was stored.
+    private func add(
+        _ identity: Identity, of number: MSISDN, to found: Holders, _ run: SignInRun
+    ) async throws(SignInError) -> Bool {
+        guard let user = found.users.first else { return false }
+        let (now, requestID) = (run.environment.clock.now(), run.correlationID.text)
+        let locks: [WriteLock] = [.user(user), .phoneNumber(number.text)]
+        return try await mappingStoreErrors(
+            await store.writes.submit(locking: locks) { db in
+                guard try Holders(number, identity, in: db) == found else { return false }
+                try IdentitiesTable.insert(identity, of: user, at: now, in: db)
+                try AuditTable.insert(
+                    AuditEvent(
+                        at: now, .identityLinked, user: user, by: .latchkey, requestID: requestID,
+                        details: AuditDetails { json in
+                            json.add("identity", identity.fingerprint)
+                            json.add("issuer", identity.issuer)
+                        }), in: db)
+                return true
+            })
+    }
+}
+
+/// No browser is sent away.
+extension FirebaseNumbers {
+    package var taskFlow: FailedOperation.Flow { .phoneVerification }
+
+    package func choose(
+        for start: inout RedirectStart, _ correlationID: CorrelationID, in environment: Environment
+    ) async throws(SignInError) -> SignInTarget { throw .tokenOfFirebaseNeeded }
+
+    package func refusal(atAuthorization code: String) -> SignInError { .tokenOfFirebaseNeeded }
+    package func refusal(ofPushedRequest error: OIDCError) -> SignInError { .tokenOfFirebaseNeeded }
+    package func parameters(ofTask id: Secret) -> [(name: String, value: String)] { [] }
+
+    package func finish(
+        task id: Secret, with request: Result<SignInRequest, SignInError>, _ correlationID: CorrelationID,
+        in environment: Environment
+    ) async throws(SignInError) -> [(name: String, value: String)] { throw .tokenOfFirebaseNeeded }
+
+    package func log(_ error: SignInError, ofTask correlationID: CorrelationID, in environment: Environment) {}
+}
+
+extension Provider {
+    /// Nil for a provider of another kind.
+    var firebaseNumbers: FirebaseNumbers? { group as? FirebaseNumbers }
+}
+
+extension Identity {
+    /// The identity of a user of whom only the number is known. It may become another person's one day. No ID token can
+    /// have this subject: it has a space (``IDTokenCheck/subject``).
+    init(ofNumber number: MSISDN, from issuer: String) {
+        self.init(issuer: issuer, subject: "number " + number.text)
+    }
+}
+
+extension UserInfo {
+    /// A number that was proven.
+    init(verified number: MSISDN) {
+        self.init()
+        attributes[.phoneNumber] = number.text
+        self.verified[.phoneNumber] = true
+    }
+}
