@@ -106,7 +106,7 @@ def fill(postgres, count):
     for table, order in users.TABLES.items():
         postgres.ask(f"CREATE TABLE model_{table} AS SELECT * FROM {table} ORDER BY {order} DESC LIMIT 1")
     # Those of real sign-ins are younger than the others, and would be after them in the indexes.
-    postgres.ask("TRUNCATE users, identities, sessions, recent_sign_ins CASCADE")
+    postgres.ask("TRUNCATE users, identities, sessions CASCADE")
     for table in users.TABLES:
         columns = postgres.ask(
             "SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute "
