@@ -124,7 +124,7 @@ struct WorkQueueDelayTests {
         try await until { queue.sleepingCount == 2 }
         let held = Work(isHeld: true)
         queue.admit(held, allowing: 0)
-        try await until { queue.sleepingCount == 1 }
+        try await until { batches.sizes == [1, 1, 1] }
         let isFree = DispatchSemaphore(value: 0)
         timer.during { [timer, delay] in
             held.release()
