@@ -29,6 +29,9 @@ import Testing
             try await linking()
             try await logouts()
             try await ProviderWalk.withOperators { try await $0.verifyNumbers() }
+            try await StandInWalk.with(try #require(CarrierSimulator.StandIn.named("google"))) { walk in
+                _ = try await walk.signInNatively(try await walk.nativeFields())
+            }
         }
         let unseen = tour.unseen
         #expect(
