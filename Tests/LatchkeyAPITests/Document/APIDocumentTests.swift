@@ -167,6 +167,7 @@ import Testing
             .map { "\(folder)/\($0)" } + [
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
                 "Sources/Linking/LinkingOperations.swift",
+                "Sources/NativeSignIn/NativeSignInFeature.swift",
                 "Sources/PhoneVerification/NumberMethods.swift",
                 "Sources/PhoneVerification/PhoneVerificationRoutes.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
@@ -232,6 +233,7 @@ import Testing
             if path == "/auth/{provider}/start" {
                 aliases.formUnion(["operator_token", "token", "method", "nonce"])
             }
+            if path.hasSuffix("/native") { aliases.insert("user") }
             #expect(
                 read.subtracting(aliases) == told.subtracting(aliases),
                 "\(method) \(path): make the fields in APISchema+Bodies.swift those that the decoder reads")
@@ -243,8 +245,8 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking", "PhoneVerification",
-            "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Linking", "NativeSignIn",
+            "PhoneVerification", "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(

@@ -3,6 +3,7 @@ import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
 import Linking
+import NativeSignIn
 import PhoneVerification
 import Primitives
 import ProviderLogout
@@ -19,9 +20,9 @@ import Transactions
 /// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
     static let document = document(of: [
-        BackchannelFeature.self, LinkingFeature.self, PhoneVerificationFeature.self, ProviderLogoutFeature.self,
-        ProviderResourcesFeature.self, RedirectsFeature.self, RegistrationFeature.self, ServicesFeature.self,
-        StatusRoutes.self, TransactionsFeature.self,
+        BackchannelFeature.self, LinkingFeature.self, NativeSignInFeature.self, PhoneVerificationFeature.self,
+        ProviderLogoutFeature.self, ProviderResourcesFeature.self, RedirectsFeature.self, RegistrationFeature.self,
+        ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self,
     ])
 
     static func document(of features: [any APIFeature.Type]) -> JSONValue {

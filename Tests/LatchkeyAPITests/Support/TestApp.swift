@@ -5,6 +5,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 import Linking
 import Logging
+import NativeSignIn
 import OpenIDConnect
 import Primitives
 import Services
@@ -131,6 +132,7 @@ struct TestApp: Sendable {
         let context = FeatureContext.test(store)
         return [
             LinkingFeature(LinkingSettings(), in: context), ProviderLogoutFeature(NoSettings(), in: context),
+            NativeSignInFeature(NativeSignInSettings(), in: context),
             ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
             ServicesFeature(NoSettings(), in: context), TransactionsFeature(TransactionSettings(), in: context),
         ]

@@ -31,6 +31,7 @@ import Testing
         ("docs/mobile-apps.md", "carriers", "Tests/LatchkeyTests/Documents/SimulatedCarriersTests.swift"),
         ("docs/mobile-apps.md", "serve", "Tests/LatchkeyTests/Documents/SimulatedCarriersTests.swift"),
         ("docs/mobile-apps.md", "simulated-sign-in", "Tests/LatchkeyTests/Documents/SimulatedCarriersTests.swift"),
+        ("docs/mobile-apps.md", "native-sign-in", "Tests/LatchkeyTests/Providers/NativeSignInFlowTests.swift"),
         ("docs/accounts.md", "port", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("docs/accounts.md", "operator", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("docs/web-frontends.md", "first-page", "Tests/Browser/clients.py"),

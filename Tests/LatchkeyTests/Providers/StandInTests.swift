@@ -11,93 +11,12 @@ import Testing
 
 /// Sign-ins with the presets of well-known providers, at the stand-ins that do what the providers' documentation says.
 @Suite(.serialized) struct StandInTests {
-    private static let clientID = "latchkey"
-
-    /// A server with one preset, and the provider's stand-in.
-    private struct Walk {
-        let standIn: CarrierSimulator.StandIn
-        let simulator: CarrierSimulator
-        let app: App
-
-        static func with(
-            _ standIn: CarrierSimulator.StandIn, isForRefresh: Bool = false, _ body: (Walk) async throws -> Void
-        ) async throws {
-            let directory = try TemporaryDirectory()
-            let (client, credential) = standIn.client(StandInTests.clientID, of: "http://127.0.0.1")
-            // Keys that another test has made: making them is slow.
-            let carrier = altered(standIn.carrier) { $0.keyRing = SignInHarness.mccmnc }
-            let simulator = CarrierSimulator(carriers: [carrier], clients: [client])
-            let running = try simulator.start()
-            let base = simulator.baseURL ?? ""
-            var section = standIn.configuration(at: base, clientID: StandInTests.clientID, credential: credential)
-            section.append(("redirect_uris", "[\(ProviderWalk.webURI)]"))
-            if isForRefresh {
-                let resource = "\(base)/providers/\(standIn.name)/v2/users/me/token?type=zak"
-                section += [("store_tokens", "true"), ("resources", "{zak: {url: \"\(resource)\"}}")]
-            }
-            let text = """
-                allow_loopback_http: true
-                api_keys: [example-key]
-                encryption_keys: ["\(String(repeating: "1f", count: 32))"]
-                database:
-                  url: sqlite:///\(directory.path)/latchkey.db
-                providers:
-                  \(standIn.name):
-                \(section.map { "    \($0.key): \($0.value)" }.joined(separator: "\n"))
-                """
-            let file = directory.path + "/latchkey.yaml"
-            try text.write(toFile: file, atomically: true, encoding: .utf8)
-            var configuration = try ConfigurationLoader(FeatureList.standard.settings).load(
-                file: file, environment: [:]
-            )
-            .configuration
-            configuration.http.port = 0
-            configuration.log.level = .off
-            let service = try LatchkeyService(configuration: configuration, features: .standard)
-            let addresses = try service.start()
-            let result: Result<Void, any Error>
-            do {
-                try await body(Walk(standIn: standIn, simulator: simulator, app: App(port: addresses[0].port)))
-                result = .success(())
-            } catch {
-                result = .failure(error)
-            }
-            await service.shutdown(within: .seconds(5))
-            await running.shutdown()
-            try result.get()
-        }
-
-        func url(_ path: String) -> String { "http://127.0.0.1:\(app.port)\(path)" }
-
-        /// Why the stand-in refused requests.
-        var refusals: String { simulator.log.refusals(at: standIn.name).map(\.description).joined(separator: "; ") }
-
-        /// Signs a browser in, and returns the page at the end.
-        func signIn(_ browser: Browser) async throws -> Browser.Page {
-            let query = App.form(["client_type": "web", "redirect_uri": ProviderWalk.webURI])
-            let page = try await browser.get(url("/auth/\(standIn.name)/start?\(query)"))
-            #expect(try await browser.get(page.location).status == 200, "\(refusals) \(page.location)")
-            var form: [String: String] = ["user": "jane"]
-            for item in page.parameters.items { form[item.name] = item.value }
-            let approved = try await browser.post(page.location.prefix { $0 != "?" } + "/approve", form: form)
-            let response = AuthorizationCallback(approved)
-            guard response.isForm else { return try await browser.get(approved.location) }
-            var sent = ["sent_again": "true"]
-            for item in response.items { sent[item.name] = item.value }
-            return try await browser.post(response.callback, form: sent)
-        }
-
-        func profile(_ browser: Browser) async throws -> App.Members {
-            App.Members(of: try await browser.get(url("/users/me")).response.body)
-        }
-    }
-
     @Test(
         "A user signs in, and has the profile that the provider tells",
         arguments: CarrierSimulator.StandIn.all.map(\.name))
     func signIn(_ name: String) async throws {
         let standIn = try #require(CarrierSimulator.StandIn.named(name))
-        try await Walk.with(standIn) { walk in
+        try await StandInWalk.with(standIn) { walk in
             let browser = Browser()
             let done = try await walk.signIn(browser)
             #expect(done.parameters["status"] == "success", "\(done.location) \(walk.refusals)")
@@ -121,7 +40,7 @@ import Testing
         arguments: CarrierSimulator.StandIn.all.map(\.name))
     func refresh(_ name: String) async throws {
         let standIn = try #require(CarrierSimulator.StandIn.named(name))
-        try await Walk.with(standIn, isForRefresh: true) { walk in
+        try await StandInWalk.with(standIn, isForRefresh: true) { walk in
             let browser = Browser()
             let done = try await walk.signIn(browser)
             #expect(done.parameters["status"] == "success", "\(done.location) \(walk.refusals)")
@@ -138,7 +57,7 @@ import Testing
         "A user signs out at the provider where it has a logout",
         arguments: CarrierSimulator.StandIn.all.filter(\.hasLogout).map(\.name))
     func logout(_ name: String) async throws {
-        try await Walk.with(try #require(CarrierSimulator.StandIn.named(name))) { walk in
+        try await StandInWalk.with(try #require(CarrierSimulator.StandIn.named(name))) { walk in
             let browser = Browser()
             _ = try await walk.signIn(browser)
             let page = try await browser.post(
@@ -153,7 +72,7 @@ import Testing
 
     @Test("The erasure of an account ends the user's consent at Apple, with a signed secret")
     func erasure() async throws {
-        try await Walk.with(try #require(CarrierSimulator.StandIn.named("apple")), isForRefresh: true) { walk in
+        try await StandInWalk.with(try #require(CarrierSimulator.StandIn.named("apple")), isForRefresh: true) { walk in
             let browser = Browser()
             _ = try await walk.signIn(browser)
             let erased = try await browser.send(
