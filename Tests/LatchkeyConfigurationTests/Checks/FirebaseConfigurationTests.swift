@@ -76,7 +76,10 @@ struct FirebaseConfigurationTests {
             ("\(phone), sign_in_known_numbers: maybe}", "is neither true nor false"),
             ("\(phone), client_id: x}", "is a setting of kind"),
             ("\(phone), issuer: 'https://a.example'}", "is a setting of kind"),
-            ("\(phone)}, other: {\(phone.dropFirst("phone: {".count))}", "may also be the issuer of another provider"),
+            (
+                "\(phone)}, other: {\(phone.dropFirst("phone: {".count)), jwks_uri: 'https://keys.example'}",
+                "is also the issuer of another provider, which has other addresses"
+            ),
         ])
     func wrong(_ text: String, _ reason: String) {
         let found = problems("providers: {\(text)}", environment: needed)
