@@ -99,10 +99,10 @@ extension FirebaseNumbers {
         // The store refuses an identity that an account was moved away from.
         case (.live, _), (.moved, _): return nil
         case (.unknown, nil):
-            guard rules.unknownNumbers == .register else { throw .numberOfNoAccount }
+            guard rules.registersUnknown else { throw .numberOfNoAccount }
             return nil
         case (.unknown, _?):
-            guard rules.knownNumbers == .signIn, found.users.count == 1 else { throw .numberOfOtherAccount }
+            guard rules.signsInKnown, found.users.count == 1 else { throw .numberOfOtherAccount }
             return found
         }
     }

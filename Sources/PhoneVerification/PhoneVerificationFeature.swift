@@ -26,11 +26,11 @@ package struct PhoneVerificationSettings: FeatureSettings {
                     + "another SIM", "set sim_swap.if_swapped to refuse, or to report"
             )
         }
-            + configuration.providers.filter { $0.firebase?.knownNumbers == .signIn }.map { provider in
+            + configuration.providers.filter { $0.firebase?.signsInKnown == true }.map { provider in
                 (
                     "providers",
-                    "\(provider.path) has known_numbers: sign_in, so whoever gets a former customer's number signs in to "
-                        + "the account that has verified it", "set known_numbers to refuse"
+                    "\(provider.path) has sign_in_known_numbers, so whoever gets a former customer's number signs in to "
+                        + "the account that has verified it", "set sign_in_known_numbers to false"
                 )
             }
     }

@@ -325,17 +325,13 @@ extension ProviderDraft {
             "The id of the Firebase project, which its tokens name as the other audience."
         ).required("give the project ID that the Firebase console shows"),
         Setting(
-            "unknown_numbers", .choice, \.firebase.unknownNumbers,
-            "What a number leads to that no account has, because it may be another person's one day. refuse: the user "
-                + "signs in in another way first, and adds the number as an identity; register: registration applies. "
-                + "The default is refuse."
-        ).withoutDefault(),
+            "register_unknown_numbers", .flag(), \.firebase.registersUnknown,
+            "Whether a number that no account has registers, as registration says. It may be another person's one day. "
+                + "Otherwise its user signs in in another way first, and adds the number as an identity."),
         Setting(
-            "known_numbers", .choice, \.firebase.knownNumbers,
-            "What a number leads to that an account has verified in another way. refuse: the user signs in to the "
-                + "account in another way first, and adds the number as an identity; sign_in: it signs in to the "
-                + "account. The default is refuse."
-        ).withoutDefault(),
+            "sign_in_known_numbers", .flag(), \.firebase.signsInKnown,
+            "Whether a number signs in to the account that has verified it in another way. Otherwise its user signs in "
+                + "in another way first, and adds the number as an identity."),
     ]
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).

@@ -160,31 +160,15 @@ public struct SIMSwapPolicy: Sendable, Hashable {
     public init() {}
 }
 
-/// How the numbers of Firebase Phone Number Verification sign users in: there is no subject but the number.
+/// Whom the numbers of Firebase Phone Number Verification sign in besides the accounts that have added them as an
+/// identity: there is no subject but the number.
 public struct FirebaseNumberRules: Sendable, Hashable {
-    /// What a number leads to that no account has. The raw values are those of the configuration.
-    public enum UnknownNumber: String, Sendable, Hashable, CaseIterable {
-        /// The user signs in in another way first, and adds the number as an identity.
-        case refuse
-        /// As the registration of unknown users says.
-        case register
-    }
+    /// Whether a number that no account has registers, as the registration of unknown users says.
+    public var registersUnknown = false
+    /// Whether a number signs in to the account that has verified it in another way.
+    public var signsInKnown = false
 
-    /// What a number leads to that an account has verified in another way, and does not sign in with. The raw values
-    /// are those of the configuration.
-    public enum KnownNumber: String, Sendable, Hashable, CaseIterable {
-        /// The user signs in to the account in another way first, and adds the number as an identity.
-        case refuse
-        /// The number signs in to the account.
-        case signIn = "sign_in"
-    }
-
-    /// What a number leads to that no account has.
-    public var unknownNumbers = UnknownNumber.refuse
-    /// What a number leads to that an account has verified in another way.
-    public var knownNumbers = KnownNumber.refuse
-
-    /// No number signs in that is not an identity of an account.
+    /// Nobody.
     public init() {}
 }
 

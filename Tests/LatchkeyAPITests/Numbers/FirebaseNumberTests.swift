@@ -13,11 +13,9 @@ import Testing
 /// Whom a number of Firebase Phone Number Verification signs in: numbers are given to other people.
 @Suite("Numbers of Firebase")
 struct FirebaseNumberTests {
-    private static func rules(
-        unknown: FirebaseNumberRules.UnknownNumber = .refuse, known: FirebaseNumberRules.KnownNumber = .refuse
-    ) -> FirebaseNumberRules {
+    private static func rules(registersUnknown: Bool = false, signsInKnown: Bool = false) -> FirebaseNumberRules {
         var rules = FirebaseNumberRules()
-        (rules.unknownNumbers, rules.knownNumbers) = (unknown, known)
+        (rules.registersUnknown, rules.signsInKnown) = (registersUnknown, signsInKnown)
         return rules
     }
 
@@ -31,7 +29,7 @@ struct FirebaseNumberTests {
 
     @Test("A number that no account has registers its user only where that is allowed")
     func unknown() async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(known: .signIn))
+        let app = try NumberApp(firebaseRules: Self.rules(signsInKnown: true))
         let token = try app.firebase.token()
         let refused = try await app.signIn(withFirebase: token)
         #expect(refused.status == 403 && refused.error == "user_not_registered", "\(refused.body)")
@@ -46,7 +44,7 @@ struct FirebaseNumberTests {
 
     @Test("Where numbers register, the first token makes a user with the number, and the next one signs in")
     func registered() async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(unknown: .register))
+        let app = try NumberApp(firebaseRules: Self.rules(registersUnknown: true))
         let first = try await app.signIn(withFirebase: try app.firebase.token())
         #expect(first.status == 200 && first.json?["new_user"]?.bool == true, "\(first.body)")
         let me = try await app.me(try #require(first.text("token")))
@@ -63,7 +61,7 @@ struct FirebaseNumberTests {
     @Test("Where users must register, the number's user gets an offer, which uses the token up")
     func offered() async throws {
         let app = try NumberApp(
-            firebaseRules: Self.rules(unknown: .register), registration: TestRegistration(isRequired: true))
+            firebaseRules: Self.rules(registersUnknown: true), registration: TestRegistration(isRequired: true))
         let token = try app.firebase.token()
         let offer = try await app.signIn(withFirebase: token)
         #expect(offer.status == 403 && offer.error == "user_not_registered", "\(offer.body)")
@@ -77,16 +75,16 @@ struct FirebaseNumberTests {
 
     @Test(
         "A number that an account has verified elsewhere signs in to it only where that is allowed",
-        arguments: FirebaseNumberRules.KnownNumber.allCases)
-    func known(_ known: FirebaseNumberRules.KnownNumber) async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(unknown: .register, known: known))
+        arguments: [false, true])
+    func known(_ isAllowed: Bool) async throws {
+        let app = try NumberApp(firebaseRules: Self.rules(registersUnknown: true, signsInKnown: isAllowed))
         // The operator has verified the same number.
         let session = try await app.token()
         let user = try await app.me(session)["user_id"]?.integer
         let answer = try await app.signIn(withFirebase: try app.firebase.token())
         let events = try await app.testStore.store.auditEvents(AuditQuery(kind: .identityLinked))
         #expect(try await userCount(app) == 1)
-        guard known == .signIn else {
+        guard isAllowed else {
             #expect(answer.status == 409 && answer.error == "user_already_exists", "\(answer.body)")
             #expect(events.isEmpty)
             return
@@ -100,7 +98,7 @@ struct FirebaseNumberTests {
 
     @Test("A number that a user wrote down, and nobody verified, is no account's")
     func unverified() async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(known: .signIn))
+        let app = try NumberApp(firebaseRules: Self.rules(signsInKnown: true))
         let session = try await PhoneVerificationWalk.session(app)
         let edit = try await app.send(
             .patch, "/users/me", [.authorization: "Bearer \(session)", .contentType: "application/json"],
@@ -111,7 +109,7 @@ struct FirebaseNumberTests {
 
     @Test("A number that somebody else has verified since does not sign in to the old account, whatever the rules")
     func recycled() async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(unknown: .register, known: .signIn))
+        let app = try NumberApp(firebaseRules: Self.rules(registersUnknown: true, signsInKnown: true))
         let old = try await app.signIn(withFirebase: try app.firebase.token())
         let oldUser = try await userID(app, old)
         // The operator gives the number to another customer.
@@ -203,7 +201,7 @@ struct FirebaseNumberTests {
 
     @Test("A start with a token in place of a browser is a sign-in")
     func start() async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(unknown: .register))
+        let app = try NumberApp(firebaseRules: Self.rules(registersUnknown: true))
         let bodies = [
             ("phone", #""token":"\#(try app.firebase.token())""#),
             ("phone", #""method":"firebase_pnv","token":"\#(try app.firebase.token())""#),
@@ -237,7 +235,7 @@ struct FirebaseNumberTests {
     @Test("A caller signs in, verifies and links only for its own clients")
     func callers() async throws {
         let app = try NumberApp(
-            firebaseRules: Self.rules(unknown: .register),
+            firebaseRules: Self.rules(registersUnknown: true),
             keys: ["KEY-of-the-operator-client": APIGrant(clients: ["latchkey"])])
         let session = try await PhoneVerificationWalk.session(app)
         let token = try app.firebase.token()
@@ -257,7 +255,7 @@ struct FirebaseNumberTests {
 
     @Test("Without Firebase's keys nobody is signed in, and the token can be sent again")
     func keysUnavailable() async throws {
-        let app = try NumberApp(firebaseRules: Self.rules(unknown: .register))
+        let app = try NumberApp(firebaseRules: Self.rules(registersUnknown: true))
         let token = try app.firebase.token()
         app.http.answer { request throws(OutboundError) in
             guard request.url.text == FakeFirebase.keysURL else { return .json("{}", status: 404) }

@@ -90,7 +90,7 @@ struct FirebaseTokenTests {
     @Test("Nobody is signed in, no number is verified, and no way to sign in is added", arguments: rows)
     func refused(_ row: Row) async throws {
         var rules = FirebaseNumberRules()
-        (rules.unknownNumbers, rules.knownNumbers) = (.register, .signIn)
+        (rules.registersUnknown, rules.signsInKnown) = (true, true)
         let app = try NumberApp(firebaseRules: rules)
         let session = try await PhoneVerificationWalk.session(app)
         let before = try await app.me(session)
@@ -112,7 +112,7 @@ struct FirebaseTokenTests {
     @Test("A nonce that is sent must be in the token", arguments: [nil, "\"another\"", "7", "\"N-1\""] as [String?])
     func nonce(_ claim: String?) async throws {
         var rules = FirebaseNumberRules()
-        rules.unknownNumbers = .register
+        rules.registersUnknown = true
         let app = try NumberApp(firebaseRules: rules)
         let session = try await PhoneVerificationWalk.session(app)
         func token() throws -> String { try app.firebase.token(FakeFirebase.number, ["nonce": claim]) }
@@ -136,7 +136,7 @@ struct FirebaseTokenTests {
         "A token works once, whatever for, also at another server and with another signature", arguments: Use.allCases)
     func usedOnce(_ use: Use) async throws {
         var rules = FirebaseNumberRules()
-        (rules.unknownNumbers, rules.knownNumbers) = (.register, .signIn)
+        (rules.registersUnknown, rules.signsInKnown) = (true, true)
         let app = try NumberApp(firebaseRules: rules)
         let other = try NumberApp(beside: app, firebaseRules: rules)
         let session = try await PhoneVerificationWalk.session(app)
@@ -165,7 +165,7 @@ struct FirebaseTokenTests {
     @Test("A used token is known for as long as it would be accepted, by a clock that is behind the issuer's")
     func remembered() async throws {
         var rules = FirebaseNumberRules()
-        rules.unknownNumbers = .register
+        rules.registersUnknown = true
         let app = try NumberApp(firebaseRules: rules)
         let now = app.clock.now.secondsSinceEpoch
         let token = try app.firebase.token(FakeFirebase.number, ["iat": "\(now + 60)", "exp": "\(now + 3660)"])

@@ -43,18 +43,18 @@ struct FirebaseConfigurationTests {
     @Test(
         "By default no number signs in that is not an identity of an account",
         arguments: [
-            ("", .refuse, .refuse), (", unknown_numbers: register", .register, .refuse),
-            (", known_numbers: sign_in", .refuse, .signIn),
-            (", unknown_numbers: refuse, known_numbers: refuse", .refuse, .refuse),
-        ] as [(String, FirebaseNumberRules.UnknownNumber, FirebaseNumberRules.KnownNumber)])
-    func rules(
-        _ more: String, _ unknown: FirebaseNumberRules.UnknownNumber, _ known: FirebaseNumberRules.KnownNumber
-    ) throws {
+            ("", false, false), (", register_unknown_numbers: true", true, false),
+            (", sign_in_known_numbers: true", false, true),
+            (", register_unknown_numbers: false, sign_in_known_numbers: false", false, false),
+        ])
+    func rules(_ more: String, registersUnknown: Bool, signsInKnown: Bool) throws {
         let loaded = try load("providers: {\(Self.phone)\(more)}}")
         let rules = try #require(loaded.configuration.providers.first?.firebase)
-        #expect(rules.unknownNumbers == unknown && rules.knownNumbers == known)
-        let isWarned = loaded.warnings.contains { $0.key == "providers" && $0.reason.contains("known_numbers") }
-        #expect(isWarned == (known == .signIn))
+        #expect(rules.registersUnknown == registersUnknown && rules.signsInKnown == signsInKnown)
+        let isWarned = loaded.warnings.contains {
+            $0.key == "providers" && $0.reason.contains("sign_in_known_numbers")
+        }
+        #expect(isWarned == signsInKnown)
     }
 
     @Test("The keys may be elsewhere, as those of a simulator are")
@@ -72,11 +72,14 @@ struct FirebaseConfigurationTests {
             ("phone: {kind: firebase_pnv, project_number: shop-1, project_id: shop-1}", "is not a project number"),
             ("phone: {kind: firebase_pnv, project_number: '1', project_id: '12345'}", "is not a project id"),
             ("phone: {kind: firebase_pnv, project_number: '1', project_id: Shop}", "is not a project id"),
-            ("\(phone), unknown_numbers: accept}", "is not one of its words"),
-            ("\(phone), known_numbers: register}", "is not one of its words"),
+            ("\(phone), register_unknown_numbers: automatic}", "is neither true nor false"),
+            ("\(phone), sign_in_known_numbers: maybe}", "is neither true nor false"),
             ("\(phone), client_id: x}", "is a setting of kind"),
             ("\(phone), issuer: 'https://a.example'}", "is a setting of kind"),
-            ("\(phone)}, other: {\(phone.dropFirst("phone: {".count))}", "may also be the issuer of another provider"),
+            (
+                "\(phone)}, other: {\(phone.dropFirst("phone: {".count)), jwks_uri: 'https://keys.example'}",
+                "is also the issuer of another provider, which has other addresses"
+            ),
         ])
     func wrong(_ text: String, _ reason: String) {
         let found = problems("providers: {\(text)}", environment: needed)

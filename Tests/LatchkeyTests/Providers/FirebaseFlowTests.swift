@@ -35,7 +35,7 @@ struct FirebaseFlowTests {
         var provider = Configuration.Provider(id: "phone", kind: .firebasePNV, issuer: issuer, clients: [client])
         provider.rules.endpoints["jwks_uri"] = keys
         provider.firebase = FirebaseNumberRules()
-        provider.firebase?.unknownNumbers = .register
+        provider.firebase?.registersUnknown = true
         return provider
     }
 
