@@ -10,6 +10,8 @@ import SignIn
 enum NumberMethod: String, CaseIterable {
     /// By the SIM, over any network and without a browser.
     case operatorToken = "operator_token"
+    /// By the SIM and Google's library, over any network and without a browser.
+    case firebase = "firebase_pnv"
     /// By the mobile network, which recognises the connection of a browser.
     case redirect
 
@@ -17,6 +19,7 @@ enum NumberMethod: String, CaseIterable {
     var requires: String {
         switch self {
         case .operatorToken: "sim"
+        case .firebase: "play_services"
         case .redirect: "mobile_data"
         }
     }
@@ -25,6 +28,7 @@ enum NumberMethod: String, CaseIterable {
     var platforms: Set<Phone.Platform> {
         switch self {
         case .operatorToken: [.android, .ios]
+        case .firebase: [.android]
         case .redirect: Set(Phone.Platform.allCases)
         }
     }
@@ -78,6 +82,14 @@ extension MobileOperators: NumberProvider {
     }
 
     func asksOthers(about phone: Phone) -> Bool { subscriber(of: phone.choice) != nil }
+}
+
+extension FirebaseNumbers: NumberProvider {
+    func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?) {
+        ([.firebase], nil)
+    }
+
+    func asksOthers(about phone: Phone) -> Bool { false }
 }
 
 /// `GET /auth/number/methods`: the ways in which a phone proves its number, and those to sign in without it.
@@ -185,8 +197,9 @@ struct NumberMethods {
                         "method": .text("How.", choices: NumberMethod.allCases.map(\.rawValue)),
                         "provider": .text("Its name in paths.", example: "number"),
                         "requires": .text(
-                            "What the phone needs: `sim`, also over Wi-Fi; `mobile_data`: a connection over the mobile "
-                                + "network.", choices: ["sim", "mobile_data"]),
+                            "What the phone needs: `sim`, also over Wi-Fi; `play_services`: Google's library beside the "
+                                + "SIM; `mobile_data`: a connection over the mobile network.",
+                            choices: ["sim", "play_services", "mobile_data"]),
                     ], optional: ["operator": .text("To send as `operator`.", example: "northwind")])),
             "fallback": .list("The names of other providers in paths.", of: .text("A provider.", example: "google")),
             "correlation_id": APISchema.correlationID,

@@ -109,7 +109,7 @@ extension PhoneVerificationFeature {
             guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
             return SignInRequest(
                 provider: ProviderReference(provider: provider.name), clientID: clientID, code: token,
-                standsInForCode: true, nonce: nonce, correlationID: correlationID, sentNames: reader.sentNames,
+                verifiedBy: firebase, nonce: nonce, correlationID: correlationID, sentNames: reader.sentNames,
                 caller: caller, device: device)
         }
         guard let operators = provider.mobileOperators else { return nil }
@@ -128,13 +128,6 @@ extension PhoneVerificationFeature {
             provider: target.reference, clientID: clientID, code: token, verifiedBy: operators,
             correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
-}
-
-/// A way to a verified number. The raw value is the field `method`.
-private enum NumberMethod: String, CaseIterable {
-    case redirect
-    case operatorToken = "operator_token"
-    case firebase = "firebase_pnv"
 }
 
 extension FieldReader {

@@ -163,7 +163,7 @@ struct VerifyPhoneNumber {
         findings.number = asked?.text
         let request = SignInRequest(
             provider: ProviderReference(provider: provider.name), clientID: client.id, code: token,
-            standsInForCode: true, nonce: nonce, correlationID: findings.correlationID)
+            verifiedBy: firebase, nonce: nonce, correlationID: findings.correlationID)
         let run = try SignInRun(request, findings.correlationID, in: environment)
         findings.run = run
         let metadata = try await run.discoverProvider()

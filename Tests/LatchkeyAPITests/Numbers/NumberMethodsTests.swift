@@ -21,17 +21,25 @@ struct NumberMethodsTests {
         ["operator_token number \(name) sim", "redirect number \(name) mobile_data"]
     }
 
+    private static let ofFirebase = "firebase_pnv phone - play_services"
+
+    private static func onAndroid(_ name: String) -> [String] {
+        var methods = both(name)
+        methods.insert(ofFirebase, at: 1)
+        return methods
+    }
+
     @Test(
         "They are those of the network's operator, in the order to try",
         arguments: [
-            ("platform=android&os_version=15&mccmnc=310010", both("northwind")),
-            ("platform=ios&mccmnc=310020", both("southwind")), ("platform=android&mcc=310&mnc=012", both("northwind")),
+            ("platform=android&os_version=15&mccmnc=310010", onAndroid("northwind")),
+            ("platform=ios&mccmnc=310020", both("southwind")), ("platform=android&mcc=310&mnc=012", onAndroid("northwind")),
             // A page cannot ask the SIM.
             ("platform=web&mccmnc=310010", ["redirect number northwind mobile_data"]),
             // Nobody can say which of two operators it is.
-            ("platform=android&mccmnc=310030", []), ("platform=android", []), ("platform=android&mccmnc=65535", []),
-            ("platform=android&mccmnc=--", []), ("platform=android&mccmnc=", []),
-            ("platform=android&mcc=65535&mnc=65535", []), ("platform=android&mcc=--&mnc=--", []),
+            ("platform=ios&mccmnc=310030", []), ("platform=ios", []), ("platform=ios&mccmnc=65535", []),
+            ("platform=ios&mccmnc=--", []), ("platform=ios&mccmnc=", []), ("platform=android", [ofFirebase]),
+            ("platform=ios&mcc=65535&mnc=65535", []), ("platform=ios&mcc=--&mnc=--", []),
         ])
     func networks(_ query: String, _ expected: [String]) async throws {
         let app = try NumberApp()
