@@ -15,13 +15,3 @@ void csqlite_refuse_double_quoted_texts(sqlite3 *connection) {
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
 }
-
-int csqlite_sync_database(sqlite3 *connection) {
-    sqlite3_file *file = 0;
-    int result = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    return result == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : result;
-}
-
-void csqlite_keep_log_at_close(sqlite3 *connection) {
-    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
-}

@@ -130,8 +130,7 @@ public final class LatchkeyService: Sendable {
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
-            sessions: useCases.sessions, features: features, clock: clock, logger: logger,
-            lastingProblem: { [store] in store.lastingProblem })
+            sessions: useCases.sessions, features: features, clock: clock, logger: logger)
         serverEvents = ServerEvents(store: store, clock: clock, logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.storeDidChange(change) }
 

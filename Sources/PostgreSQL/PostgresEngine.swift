@@ -38,7 +38,6 @@ struct PostgresEngine: StoreEngine {
     var isShared: Bool { true }
 
     var problemAtStart: StorageError? { nil }
-    var lastingProblem: StorageError? { nil }
 
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener?.start(onChange) }
 

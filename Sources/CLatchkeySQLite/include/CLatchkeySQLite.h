@@ -25,10 +25,4 @@ void csqlite_keep_temporary_files_in(const char *folder);
 /// Makes a connection refuse texts in double quotes: a mistyped name in SQL would otherwise be a text without a word.
 void csqlite_refuse_double_quoted_texts(sqlite3 *connection);
 
-/// Syncs the database file of a connection; returns SQLite's result.
-int csqlite_sync_database(sqlite3 *connection);
-
-/// Leaves the write-ahead log as it is when the connection is closed, also if it is the last one.
-void csqlite_keep_log_at_close(sqlite3 *connection);
-
 #endif

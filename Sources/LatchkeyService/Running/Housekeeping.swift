@@ -16,8 +16,6 @@ struct Housekeeping: Sendable {
     let features: [any Feature]
     let clock: WallClock
     let logger: Logger
-    /// What does not work until the next start.
-    let lastingProblem: @Sendable () -> StorageError?
 
     /// Runs until the task is cancelled.
     func run() async {
@@ -43,11 +41,6 @@ struct Housekeeping: Sendable {
     }
 
     func purge() async throws(StorageError) {
-        if let problem = lastingProblem() {
-            logger.error(
-                "the database's write-ahead log grows until the next start: check the disk, and start the server again",
-                metadata: ["reason": "\(problem.reason)"])
-        }
         await writeLastSeen()
         let now = clock.now()
         var removed = try await repeating { limit async throws(StorageError) in

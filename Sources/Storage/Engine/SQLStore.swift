@@ -61,9 +61,6 @@ public final class SQLStore: Sendable {
     /// `full`, writes are refused until it is moved. With `unavailable`, another process reads it, and writes go on.
     package var problemAtStart: StorageError? { engine.problemAtStart }
 
-    /// Why the write-ahead log grows until the next start; nil if it does not.
-    package var lastingProblem: StorageError? { engine.lastingProblem }
-
     /// Calls `onChange` when any process changes a user or session, until the store is closed. SQLite never does. Call
     /// it once.
     package func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { engine.watch(onChange) }
@@ -140,8 +137,6 @@ package protocol StoreEngine: Sendable {
     var isShared: Bool { get }
     /// What does not work since the start, although the store was opened; nil if all does.
     var problemAtStart: StorageError? { get }
-    /// Why the write-ahead log grows until the next start; nil if it does not.
-    var lastingProblem: StorageError? { get }
     /// Calls `onChange` when any process changes a user or session, until the store is closed. SQLite never does.
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void)
     /// Closes the connections, after both queues were drained. Blocks.

@@ -134,15 +134,11 @@ package final class SQLiteConnection: @unchecked Sendable {
     /// - Parameters:
     ///   - mode: `SQLITE_CHECKPOINT_PASSIVE` and its siblings.
     ///   - busyMilliseconds: How long it waits for other connections, if the mode waits for them.
-    /// - Returns: How many pages of the log were moved since it began.
-    @discardableResult
-    func checkpoint(_ mode: CInt, busyMilliseconds wait: CInt) throws(SQLiteError) -> Int {
+    func checkpoint(_ mode: CInt, busyMilliseconds wait: CInt) throws(SQLiteError) {
         sqlite3_busy_timeout(handle, wait)
         defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
-        var moved: CInt = 0
-        let result = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, &moved)
+        let result = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
         guard result == SQLITE_OK else { throw failure(result) }
-        return Int(moved)
     }
 
     // MARK: Space in the file that is not in use

@@ -6,7 +6,7 @@ struct SQLiteEngine: StoreEngine {
     let reads: WorkQueue
     private let connections: SQLiteConnections
     // The writing connection calls it.
-    let checkpointer = WALCheckpointer()
+    private let checkpointer = WALCheckpointer()
 
     /// Opens the database, makes it if it is missing, and migrates its tables. Blocks.
     init(
@@ -22,10 +22,9 @@ struct SQLiteEngine: StoreEngine {
             maximumWait: configuration.maximumWait, hooks)
         checkpointer.observe(connections.writer)
         writes.addWorker("sqlite-writer") { [connections, checkpointer] batch in
-            let (writer, walRecovery) = (connections.writer, connections.walRecovery)
-            GroupCommit.run(batch, on: writer, unless: walRecovery.writeBlocker(writer))
-            // The recovery moves the log, too.
-            if !connections.leavesLogToServer, walRecovery.isDone { checkpointer.checkpointIfDue(writer) }
+            let writer = connections.writer
+            GroupCommit.run(batch, on: writer, unless: connections.walRecovery.writeBlocker(writer))
+            if !connections.leavesLogToServer { checkpointer.checkpointIfDue(writer) }
         }
         for reader in connections.readers {
             reads.addWorker("sqlite-reader") { batch in batch.complete { try $0.run(on: reader.session) } }
@@ -33,8 +32,6 @@ struct SQLiteEngine: StoreEngine {
     }
 
     var problemAtStart: StorageError? { connections.walRecovery.problemAtStart }
-
-    var lastingProblem: StorageError? { checkpointer.problem }
 
     /// One server uses a file at a time.
     var isShared: Bool { false }
@@ -44,7 +41,6 @@ struct SQLiteEngine: StoreEngine {
 
     func close() throws(StorageError) {
         do {
-            try checkpointer.close(before: connections.writer)
             try connections.close()
         } catch {
             throw StorageError(error)

@@ -47,12 +47,6 @@ final class WALRecovery: @unchecked Sendable {
         }
     }
 
-    /// Whether the earlier process's log was moved.
-    var isDone: Bool {
-        guard case .done = state else { return false }
-        return true
-    }
-
     /// Of a log that a running server appends to.
     init() { (state, problemAtStart) = (.done, nil) }
 

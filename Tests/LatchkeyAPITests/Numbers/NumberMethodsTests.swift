@@ -33,7 +33,8 @@ struct NumberMethodsTests {
         "They are those of the network's operator, in the order to try",
         arguments: [
             ("platform=android&os_version=15&mccmnc=310010", onAndroid("northwind")),
-            ("platform=ios&mccmnc=310020", both("southwind")), ("platform=android&mcc=310&mnc=012", onAndroid("northwind")),
+            ("platform=ios&mccmnc=310020", both("southwind")),
+            ("platform=android&mcc=310&mnc=012", onAndroid("northwind")),
             // A page cannot ask the SIM.
             ("platform=web&mccmnc=310010", ["redirect number northwind mobile_data"]),
             // Nobody can say which of two operators it is.

@@ -93,7 +93,7 @@ import Testing
                 store: store, auditRetention: configuration.auditRetention,
                 signingKeys: harness.service.useCases.signingKeys, sessions: harness.service.useCases.sessions,
                 features: try list.features.compactMap { try $0.make(in: context) }, clock: .system,
-                logger: context.logger, lastingProblem: { store.lastingProblem })
+                logger: context.logger)
             try await housekeeping.purge()
             #expect(PurgedFeature.count.withLock { $0 } == 1)
             try await store.close()

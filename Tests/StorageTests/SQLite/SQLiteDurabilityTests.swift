@@ -29,19 +29,12 @@ struct SQLiteDurabilityTests {
     }
 
     /// Writes about 17 MB, more than the log grows before it is moved.
-    private func writeMuch(_ store: SQLStore, _ engine: SQLiteEngine) async throws {
+    private func writeMuch(_ store: SQLStore) async throws {
         try await store.onSQLite { db in
             try db.execute("INSERT INTO bulk VALUES (zeroblob(17000000))")
         }
-        // A move begins after the callers are resumed: the next call runs after that.
+        // The log is moved after the callers are resumed: the next call runs after that.
         try await store.writes.submit { _ in }
-        engine.checkpointer.wait()
-    }
-
-    private func open(_ synchronous: Synchronous) throws -> (SQLStore, SQLiteEngine) {
-        let configuration = SQLiteConfiguration(path: path, synchronous: synchronous)
-        let engine = try SQLiteEngine(configuration, StoreHooks())
-        return (SQLStore(engine), engine)
     }
 
     /// What a crash right now would leave.
@@ -210,27 +203,27 @@ struct SQLiteDurabilityTests {
         "The write-ahead log is moved into the database while the store is open, and used again",
         arguments: Synchronous.allCases)
     func checkpoints(synchronous: Synchronous) async throws {
-        let (store, engine) = try open(synchronous)
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
-        try await writeMuch(store, engine)
+        try await writeMuch(store)
         #expect(try directory.size("store.db") > 16_000_000)
-        try await writeMuch(store, engine)
+        try await writeMuch(store)
         #expect(try directory.size("store.db-wal") < 20_000_000)
         try await store.close()
     }
 
     @Test("A long read delays no write, and the log is moved after it")
     func longReader() async throws {
-        let (store, engine) = try open(.normal)
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
         try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
         let reader = try DatabaseProbe(path: path).connect()
         try reader.execute("BEGIN; SELECT count(*) FROM users")
-        for _ in 0..<5 { try await writeMuch(store, engine) }
+        for _ in 0..<5 { try await writeMuch(store) }
         let grown = try directory.size("store.db-wal")
         #expect(grown > 80_000_000)
         reader.close()
-        try await writeMuch(store, engine)
-        try await writeMuch(store, engine)
+        try await writeMuch(store)
+        try await writeMuch(store)
         // The log restarted and was truncated to its limit.
         #expect(try directory.size("store.db-wal") < grown)
         try await store.close()
