@@ -111,7 +111,8 @@ final class PostgresConnection: PostgresSession, @unchecked Sendable {
         let settings = (timeouts + keepalives).map { "SET \($0) = \($1);" }
         // Each statement of a request uses an index. A plan that the server makes while a table is small would read the
         // whole table instead. It is kept until the server analyzes the table, also if that grows by thousands of rows.
-        try script(settings.joined() + "SET enable_seqscan = off; SET client_min_messages = error")
+        // A statement without an index then has a cost for which the server would compile it, each time.
+        try script(settings.joined() + "SET enable_seqscan = off; SET jit = off; SET client_min_messages = error")
     }
 
     /// The server's settings for the time of transactions, in milliseconds. A transaction whose client has disappeared

@@ -253,7 +253,8 @@ public final class WorkQueue: Sendable {
     /// - Parameter isSharing: Whether the worker is one of ``State/sharing``.
     private func next(wakingBy wake: DispatchSemaphore, _ isSharing: inout Bool) -> Next {
         state.withLock { state in
-            if state.delaying === wake { state.delaying = nil }
+            let hasDelayed = state.delaying === wake
+            if hasDelayed { state.delaying = nil }
             if isSharing { state.sharing -= 1 }
             isSharing = false
             guard !state.waiting.isEmpty, state.delaying == nil else {
@@ -272,6 +273,8 @@ public final class WorkQueue: Sendable {
                 return .delay(nanoseconds: remaining)
             }
             state.batches += 1
+            // Others may have left it more than a batch.
+            if hasDelayed, state.waiting.count > maximumBatch { state.wake()?.signal() }
             let batch = Array(state.waiting.prefix(maximumBatch))
             state.waiting.removeFirst(batch.count)
             if batch.allSatisfy({ $0.work.shared != nil }) {

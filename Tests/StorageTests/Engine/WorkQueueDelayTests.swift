@@ -141,6 +141,22 @@ struct WorkQueueDelayTests {
         queue.end()
     }
 
+    @Test("Of more works than a batch that were left to one worker, another one takes the rest")
+    func moreThanABatch() async throws {
+        let queue = makeQueue(maximumBatch: 3, workers: 2)
+        try await until { queue.sleepingCount == 2 }
+        let held = Work(isHeld: true)
+        timer.during { [delay] in
+            for _ in 0..<3 { queue.admit(Work(), allowing: delay) }
+        }
+        queue.admit(held, allowing: delay)
+        try await until { batches.sizes == [1, 1, 3, 1] }
+        #expect(held.hasSucceeded == nil)
+        held.release()
+        try await until { queue.sleepingCount == 2 }
+        queue.end()
+    }
+
     @Test("A work that allows no delay is run at once")
     func undelayed() {
         let queue = makeQueue()
