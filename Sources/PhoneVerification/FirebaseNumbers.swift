@@ -34,6 +34,7 @@ package struct FirebaseNumbers: ServerGroup {
         // The session of a link is the proof that the number lacks.
         let networks = MobileNetworks(run.environment.providers)
         let found = run.kind == .signIn ? try await admit(number, as: identity, networks) : nil
+        try await takeNonce(of: run)
         if let found {
             // First, so that a used token adds nothing.
             try await oneTimeStore.spend(use)
@@ -62,6 +63,12 @@ package struct FirebaseNumbers: ServerGroup {
             oneTimeStore.use(
                 of: Secret(signed), "token of \(provider.issuer)", seconds: seconds, orThrow: .tokenOfFirebaseUsed)
         )
+    }
+
+    /// Spends the nonce, if it must be one that this server issued.
+    func takeNonce(of run: SignInRun) async throws(SignInError) {
+        guard run.client.rules.nonce == .issued else { return }
+        try await store.takeIssuedNonce(of: run.request, at: run.environment.clock.now())
     }
 
     private func verified(
