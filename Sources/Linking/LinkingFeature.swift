@@ -178,10 +178,10 @@ struct UserIdentities: Sendable {
                 useCases.vault.storing($0, of: run.request.provider.text, for: run.client.id.text)
             })
         link.provenPhoneNumber = verified.provenPhoneNumber
+        // Another user may have lost the verified number. That is rare, and the store does not say whom.
+        defer { if verified.provenPhoneNumber != nil { useCases.sessions.cache.removeAll() } }
         switch try await mappingStoreErrors(await store.link(link)) {
         case .linked(let identity):
-            // Another user may have lost the verified number. That is rare, and the store does not say whom.
-            if verified.provenPhoneNumber != nil { useCases.sessions.cache.removeAll() }
             return ((identity, isNew: true, run.correlationID), .linked)
         case .wasLinked(let identity):
             return ((identity, isNew: false, run.correlationID), .wasLinked)

@@ -25,7 +25,11 @@ struct NativeIDToken: RequestVerifier {
             run.begin(.attempt)
             try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
         }
-        let tokens = await redeemCode(of: idToken, run, at: provider)
+        let use = use(of: idToken, in: run)
+        let code = rules.redeemsCode && run.target.server.rules.storesTokens ? code : nil
+        // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
+        if code != nil { try await oneTimeStore.spend(use) }
+        let tokens = await redeem(code, of: idToken, run, at: provider)
         var userInfo = run.wantsAttributes ? run.requested(attributes(in: idToken, run)) : nil
         if let told = request.unconfirmed {
             let known = userInfo?.attributes ?? UserAttributes()
@@ -34,7 +38,7 @@ struct NativeIDToken: RequestVerifier {
         return VerifiedSignIn(
             Identity(issuer: idToken.issuer, subject: idToken.subject), userInfo, tokens: tokens,
             providerSession: idToken.sessionID.map { ProviderSessionHash(issuer: idToken.issuer, id: $0) },
-            tokenUse: use(of: idToken, in: run))
+            tokenUse: code == nil ? use : nil)
     }
 
     /// Nothing is spent if it fails: the same token may be sent again once the provider's keys can be fetched.
@@ -42,9 +46,13 @@ struct NativeIDToken: RequestVerifier {
     {
         var expectation = run.expectation(nonce: run.request.nonce, accessToken: nil)
         expectation.isNative = true
+        expectation.trustedAudiences = Set(run.client.rules.trustedAudiences)
         expectation.clientID = audience(of: run.request.code, run) ?? expectation.clientID
         do throws(OIDCError) {
-            return try await run.validate(run.request.code, expectation, from: provider)
+            let idToken = try await run.validate(run.request.code, expectation, from: provider)
+            // Whoever asked for a token with a nonce knows it; who found the token need not.
+            guard run.request.nonce != nil || idToken.claimsForRefresh.nonce == nil else { throw .failed(.nonce) }
+            return idToken
         } catch {
             throw .nativeTokenInvalid(error)
         }
@@ -66,7 +74,7 @@ struct NativeIDToken: RequestVerifier {
     /// Marks the token as used for as long as it could be accepted. By what is signed of it: a signature with ES256 can
     /// be written in two ways.
     private func use(of idToken: VerifiedIDToken, in run: SignInRun) -> TokenUse {
-        let accepted = run.relyingParty.idTokenRules.ofNativeTokens
+        let accepted = run.relyingParty.idTokenRules.ofNativeTokens()
         let end = idToken.issuedAt.advanced(bySeconds: accepted.maximumAgeSeconds + accepted.clockSkewSeconds + 1)
         let text = run.request.code.exposed
         let signed = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(text[..<$0]) } ?? text
@@ -75,12 +83,12 @@ struct NativeIDToken: RequestVerifier {
             seconds: end.seconds(since: run.environment.clock.now()), orThrow: .nativeTokenUsed)
     }
 
-    /// The tokens to store, for the code beside the token. Nil if the code is not redeemed. A failure is logged: the
-    /// user is known without them.
-    private func redeemCode(
-        of user: VerifiedIDToken, _ run: SignInRun, at provider: ProviderMetadata
+    /// The tokens to store, for the code beside the token. Nil without a code, or if it is not redeemed. A failure is
+    /// logged: the user is known without them.
+    private func redeem(
+        _ code: Secret?, of user: VerifiedIDToken, _ run: SignInRun, at provider: ProviderMetadata
     ) async -> ProviderTokens? {
-        guard let code, rules.redeemsCode, run.target.server.rules.storesTokens else { return nil }
+        guard let code else { return nil }
         run.begin(.token)
         do throws(OIDCError) {
             let response = try await run.relyingParty.exchange(

@@ -30,6 +30,16 @@ package struct NativeSignInSettings: FeatureSettings {
                         "has native_code: redeem, but a code is good for the client alone that it was issued to",
                         "make it a client whose id is its only native_audiences"
                     )
+                } else if rules.nonce != .issued,
+                    let other = provider.clients.first(where: {
+                        rules.audiences.contains($0.id) && !$0.redirectURIs.isEmpty
+                    })
+                {
+                    (
+                        "has native_nonce: \(rules.nonce.rawValue), but ID tokens of browser sign-ins of \(other.id.text) "
+                            + "have the same audience, and would be accepted",
+                        "set native_nonce to issued, or leave that audience out of native_audiences"
+                    )
                 } else {
                     nil
                 }
@@ -88,7 +98,8 @@ package struct NativeSignInFeature: Feature {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID()
-        let idToken = reader.visibleText("id_token", ["idToken"], limit: 16 * 1024, required: true)
+        let idToken = reader.visibleText(
+            "id_token", ["idToken"], limit: target.relyingParty.idTokenRules.maximumBytes, required: true)
         let nonce = reader.text("nonce", limit: 512)
         let code = reader.visibleText("authorization_code", ["authorizationCode"], limit: 16 * 1024)
         guard reader.problems.isEmpty, let idToken else { throw reader.refusal(correlationID) }
@@ -151,7 +162,7 @@ extension APISchema {
     fileprivate static let ofNativeSignIn = object(
         "A sign-in with an ID token that an app brings.",
         fields(
-            ["id_token": visible("As the device or the SDK gave it. Also `idToken`.", upTo: 16_384)],
+            ["id_token": visible("As the device or the SDK gave it. Also `idToken`.", upTo: 65_536)],
             optional: [
                 "client_id": text(
                     "The client; required if several have native sign-ins. Also `clientId`.", pattern: "^[ -~]+$",

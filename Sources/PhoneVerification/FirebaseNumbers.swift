@@ -9,7 +9,7 @@ import StorageModel
 /// SIM, and the app brings it. The token is an ID token of this server's own audience, whose subject is the number.
 ///
 /// Numbers are given to other people. So by default a number signs in to an account only after its user has added the
-/// number as an identity.
+/// number as an identity, and only as long as it is the account's verified number.
 package struct FirebaseNumbers: ServerGroup {
     /// The provider's name in paths.
     let provider: String
@@ -32,11 +32,13 @@ package struct FirebaseNumbers: ServerGroup {
         let (number, use) = try await proof(of: run, at: provider)
         let identity = Identity(ofNumber: number, from: provider.issuer)
         // The session of a link is the proof that the number lacks.
-        let found = run.kind == .signIn ? try await admit(number, as: identity) : nil
+        let networks = MobileNetworks(run.environment.providers)
+        let found = run.kind == .signIn ? try await admit(number, as: identity, networks) : nil
+        try await takeNonce(of: run)
         if let found {
             // First, so that a used token adds nothing.
             try await oneTimeStore.spend(use)
-            guard try await add(identity, of: number, to: found, run) else { throw .numberOfOtherAccount }
+            guard try await add(identity, of: number, to: found, networks, run) else { throw .numberOfOtherAccount }
         }
         return VerifiedSignIn(
             identity, UserInfo(verified: number), provenPhoneNumber: number.text, tokenUse: found == nil ? use : nil)
@@ -63,6 +65,12 @@ package struct FirebaseNumbers: ServerGroup {
         )
     }
 
+    /// Spends the nonce, if it must be one that this server issued.
+    func takeNonce(of run: SignInRun) async throws(SignInError) {
+        guard run.client.rules.nonce == .issued else { return }
+        try await store.takeIssuedNonce(of: run.request, at: run.environment.clock.now())
+    }
+
     private func verified(
         _ run: SignInRun, _ provider: ProviderMetadata
     ) async throws(OIDCError) -> (VerifiedIDToken, MSISDN) {
@@ -75,27 +83,30 @@ package struct FirebaseNumbers: ServerGroup {
 
 /// Whom a number signs in.
 extension FirebaseNumbers {
-    /// The identity that a number is, and the accounts that have verified the number.
+    /// The identity that a number is, and the accounts whose number it is, verified by a mobile network.
     private struct Holders: Equatable {
         let identity: IdentityStatus
         let users: [UserID]
 
-        init(_ number: MSISDN, _ identity: Identity, in db: SQLSession) throws {
+        init(_ number: MSISDN, _ identity: Identity, _ networks: MobileNetworks, in db: SQLSession) throws {
             self.identity = try IdentitiesTable.status(of: identity, in: db)
-            users = try db.all("SELECT id FROM users WHERE \(ReassignedNumber.isVerified())", number.text) { row in
-                row.user(0)
-            }
+            let verified = try db.all(
+                "SELECT id, phone_number_verified_by FROM users WHERE \(ReassignedNumber.isVerified())", number.text
+            ) { row in (user: row.user(0), issuer: row.optionalText(1)) }
+            users = verified.filter { networks.contain($0.issuer) }.map(\.user)
         }
     }
 
-    /// Refuses a number that is no identity, unless the rules say otherwise; and one that somebody else has verified
-    /// since it became an identity.
+    /// Refuses a number that is no identity, unless the rules say otherwise; and one that is no longer the verified
+    /// number of the identity's user: it may have been given to somebody else.
     /// - Returns: The one account that the number is to be added to; nil for the holder of the identity, or a new user.
-    private func admit(_ number: MSISDN, as identity: Identity) async throws(SignInError) -> Holders? {
+    private func admit(
+        _ number: MSISDN, as identity: Identity, _ networks: MobileNetworks
+    ) async throws(SignInError) -> Holders? {
         let found = try await mappingStoreErrors(
-            await store.reads.submit { db in try Holders(number, identity, in: db) })
+            await store.reads.submit { db in try Holders(number, identity, networks, in: db) })
         switch (found.identity, found.users.first) {
-        case (.live(let user), _?) where !found.users.contains(user): throw .numberOfOtherAccount
+        case (.live(let user), _) where !found.users.contains(user): throw .numberNotVerified
         // The store refuses an identity that an account was moved away from.
         case (.live, _), (.moved, _): return nil
         case (.unknown, nil):
@@ -110,14 +121,14 @@ extension FirebaseNumbers {
     /// Adds the number as an identity to the account that has verified it.
     /// - Returns: False if that has changed meanwhile, and then nothing was stored.
     private func add(
-        _ identity: Identity, of number: MSISDN, to found: Holders, _ run: SignInRun
+        _ identity: Identity, of number: MSISDN, to found: Holders, _ networks: MobileNetworks, _ run: SignInRun
     ) async throws(SignInError) -> Bool {
         guard let user = found.users.first else { return false }
         let (now, requestID) = (run.environment.clock.now(), run.correlationID.text)
         let locks: [WriteLock] = [.user(user), .phoneNumber(number.text)]
         return try await mappingStoreErrors(
             await store.writes.submit(locking: locks) { db in
-                guard try Holders(number, identity, in: db) == found else { return false }
+                guard try Holders(number, identity, networks, in: db) == found else { return false }
                 try IdentitiesTable.insert(identity, of: user, at: now, in: db)
                 try AuditTable.insert(
                     AuditEvent(
@@ -128,6 +139,33 @@ extension FirebaseNumbers {
                         }), in: db)
                 return true
             })
+    }
+}
+
+/// The issuers that know whose a number is. Other providers repeat what users or administrators tell them.
+struct MobileNetworks: Sendable {
+    private let issuers: Set<String>
+    private let carriers: [TrustedHosts]
+
+    init(_ providers: Providers) {
+        issuers = Set(
+            providers.all.flatMap { $0.group?.servers.values.map(\.relyingParty.configuration.discovery) ?? [] }
+                .compactMap { discovery in
+                    switch discovery {
+                    case .ofIssuer(let issuer): issuer.text
+                    case .fixed(let metadata): metadata.issuer
+                    case .byNetwork: nil
+                    }
+                })
+        carriers = providers.all.filter { $0.carriers != nil }
+            .compactMap { $0.server?.relyingParty.configuration.trustedHosts }
+    }
+
+    func contain(_ issuer: String?) -> Bool {
+        guard let issuer else { return false }
+        guard !issuers.contains(issuer) else { return true }
+        guard let host = EndpointURL(issuer, policy: .allowLoopbackHTTP)?.host else { return false }
+        return carriers.contains { $0.contains(host) }
     }
 }
 

@@ -103,6 +103,7 @@ public struct APIRefusal: Sendable {
         operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
         APIRefusal(SignInError.numberOfNoAccount, as: "number_of_no_account"),
         APIRefusal(SignInError.numberOfOtherAccount, as: "number_of_other_account"),
+        APIRefusal(SignInError.numberNotVerified, as: "number_not_verified"),
     ]
     package static let providersOwnCode = APIRefusal(
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",

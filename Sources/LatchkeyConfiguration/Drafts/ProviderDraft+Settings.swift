@@ -325,6 +325,10 @@ extension ProviderDraft {
             "The id of the Firebase project, which its tokens name as the other audience."
         ).required("give the project ID that the Firebase console shows"),
         Setting(
+            "token_nonce", .choice, \.client.rules.nonce,
+            "The nonce of a token. client: a request may have one, and then the token has it; issued: only a nonce that "
+                + "this server has issued is accepted, once."),
+        Setting(
             "register_unknown_numbers", .flag(), \.firebase.registersUnknown,
             "Whether a number that no account has registers, as registration says. It may be another person's one day. "
                 + "Otherwise its user signs in in another way first, and adds the number as an identity."),

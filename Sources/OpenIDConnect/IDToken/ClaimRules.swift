@@ -74,7 +74,9 @@ struct ClaimValidationContext: IssuedClaims {
         self.claims = claims
         self.type = type
         self.algorithm = algorithm
-        rules = expectation.isNative ? validator.rules.ofNativeTokens : validator.rules
+        rules =
+            expectation.isNative
+            ? validator.rules.ofNativeTokens(trusting: expectation.trustedAudiences) : validator.rules
         issuer = validator.issuer
         self.expectation = expectation
         self.now = now

@@ -75,8 +75,10 @@ public struct IDTokenRules: Sendable, Hashable {
     public init() {}
 
     /// For tokens that an app brings: no code verifier stands in for a nonce, and they are good for ten minutes.
-    package var ofNativeTokens: IDTokenRules {
+    /// - Parameter audiences: Those that the tokens may name besides.
+    package func ofNativeTokens(trusting audiences: Set<ClientID> = []) -> IDTokenRules {
         altered(self) {
+            $0.trustedAudiences.formUnion(audiences)
             $0.nonceMayBeMissing = false
             $0.maximumAgeSeconds = min($0.maximumAgeSeconds, 600)
         }
@@ -94,6 +96,8 @@ public struct IDTokenExpectation: Sendable {
     public var clientID: ClientID
     /// The audiences that the token must name beside the client, all of them.
     public var requiredAudiences: [ClientID] = []
+    /// Audiences that the token may name besides, where ``clientID`` is not the client that they are configured for.
+    package var trustedAudiences: Set<ClientID> = []
     /// What the provider may sign the client's tokens with: the client's `id_token_signed_response_alg`, if it has one
     /// (OpenID Connect Dynamic Client Registration section 2).
     public var signingAlgorithms = SigningAlgorithm.standard

@@ -18,7 +18,11 @@ package struct NonceIssuer: Sendable {
     package func issue(
         provider: String, for caller: CallerTerms
     ) async throws(SignInError) -> (nonce: Secret, state: Secret, expiresIn: Int64) {
-        let target = try environment.providers.find(withoutOperators: provider)
+        let providers = environment.providers
+        let target =
+            if let only = providers[ProviderReference(provider: provider)] { only } else {
+                try providers.find(withoutOperators: provider)
+            }
         try caller.check(mayUseOneOf: target.server.clients.values)
         let nonce = environment.random.token()
         let record = OneTimeRecord(

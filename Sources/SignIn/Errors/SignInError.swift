@@ -157,16 +157,23 @@ package struct SignInError: Error, Sendable, Hashable {
             "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")
     }
 
-    /// Of a number that alone names its user, as the next one.
+    /// Of a number that alone names its user, as the next two. Not 403, which apps read as the offer of a registration.
     package static let numberOfNoAccount = SignInError(
-        .userNotRegistered, .requestDenied,
-        "No account signs in with this number, and a number alone registers nobody here. Sign in in another way, and "
-            + "add the number to the account by posting token to /users/me/identities.")
+        .refusedByProvider, .requestDenied,
+        "No account signs in with this number, and a number alone registers nobody here. \(addNumber)",
+        providerCode: "request_denied")
 
     package static let numberOfOtherAccount = SignInError(
         .userAlreadyExists, .requestDenied,
-        "An account has verified this number in another way, and does not sign in with it. Sign in in another way, and "
-            + "add the number to the account by posting token to /users/me/identities.")
+        "An account has verified this number in another way, and does not sign in with it. \(addNumber)")
+
+    /// The number may be another person's by now.
+    package static let numberNotVerified = SignInError(
+        .userAlreadyExists, .requestDenied,
+        "This number is a way to sign in of an account whose verified number it is no more. \(addNumber)")
+
+    private static let addNumber =
+        "Sign in in another way, and add the number to the account by posting token to /users/me/identities."
 
     package static func carrierError(
         _ description: String, _ type: ErrorType = .serverError, fault: Fault = .provider

@@ -13,7 +13,7 @@ package struct IdentityLink: Sendable {
     package let requestID: String?
     /// The provider's tokens, if they are stored. They replace none, because the same link may come twice.
     package let tokens: NewProviderTokens?
-    /// As ``SignInRecord/provenPhoneNumber``.
+    /// As ``SignInRecord/provenPhoneNumber``. It becomes the user's verified number.
     package var provenPhoneNumber: String?
 
     package init(

@@ -107,6 +107,19 @@ struct NativeSignInAttackTests {
         }
     }
 
+    @Test("the second time, before the code that came with it is redeemed")
+    func replayWithCode() async throws {
+        let native = try NativeApp.redeeming { $0.native.nonce = .client }
+        native.answerCode(native.idToken(nonce: nil))
+        let token = native.idToken(nonce: NativeApp.nonce)
+        for (code, status) in [("CODE-7", 200), ("CODE-8", 401)] {
+            let answer = try await native.signIn(
+                token, nonce: NativeApp.nonce, [("authorization_code", "\"\(code)\"")])
+            #expect(answer.status == status, "\(answer.body)")
+        }
+        #expect(native.app.carrier.tokenPosts == 1)
+    }
+
     @Test("if it is the same one with its other signature")
     func otherSignature() async throws {
         let native = try NativeApp(nonce: .client)
@@ -200,7 +213,7 @@ struct NativeSignInAttackTests {
     static let bodyRows: [(body: String, problem: String)] = [
         ("{}", "id_token is missing"), (#"{"id_token":7}"#, "id_token must be a string"),
         (#"{"id_token":"a b"}"#, "id_token must have visible ASCII"),
-        (#"{"id_token":"\#(String(repeating: "x", count: 16_385))"}"#, "id_token is longer"),
+        (#"{"id_token":"\#(String(repeating: "x", count: 65_537))"}"#, "id_token is longer"),
         (#"{"id_token":"x","nonce":["n"]}"#, "nonce must be a string"),
         (#"{"id_token":"x","authorization_code":{}}"#, "authorization_code must be a string"),
         (#"{"id_token":"x","idToken":"y"}"#, "have different values"),

@@ -20,10 +20,13 @@ struct FakeFirebase: Sendable {
     init(clock: ManualClock) { self.clock = clock }
 
     /// What the provider is made of.
-    static func server(_ http: any HTTPClient, _ clock: WallClock) throws -> AuthorizationServer {
+    static func server(
+        _ http: any HTTPClient, _ clock: WallClock, nonce: SignInConfiguration.Client.Nonce = .client
+    ) throws -> AuthorizationServer {
         var client = SignInConfiguration.Client(id: try #require(ClientID(issuer)), authentication: .publicClient)
         client.requiredAudiences = [try #require(ClientID(byID))]
         client.idTokenSigningAlgorithm = .es256
+        client.nonce = nonce
         let configuration = RelyingParty.Configuration(
             issuer: try #require(EndpointURL(issuer, policy: .httpsOnly)),
             jwksURI: try #require(EndpointURL(keysURL, policy: .httpsOnly)))

@@ -32,8 +32,8 @@ struct FirebaseNumberTests {
         let app = try NumberApp(firebaseRules: Self.rules(signsInKnown: true))
         let token = try app.firebase.token()
         let refused = try await app.signIn(withFirebase: token)
-        #expect(refused.status == 403 && refused.error == "user_not_registered", "\(refused.body)")
-        #expect(refused.text("state_key") == nil)
+        // Apps read 403 as the offer of a registration.
+        #expect(refused.status == 401 && refused.error == "request_denied", "\(refused.body)")
         #expect(try await userCount(app) == 0)
         // The token was not used: with another way to sign in, it adds the number.
         let session = try await PhoneVerificationWalk.session(app)
@@ -104,7 +104,7 @@ struct FirebaseNumberTests {
             .patch, "/users/me", [.authorization: "Bearer \(session)", .contentType: "application/json"],
             body: #"{"phone_number":"\#(FakeFirebase.number)"}"#)
         #expect(edit.status == 200, "\(edit.body)")
-        #expect(try await app.signIn(withFirebase: try app.firebase.token()).error == "user_not_registered")
+        #expect(try await app.signIn(withFirebase: try app.firebase.token()).error == "request_denied")
     }
 
     @Test("A number that somebody else has verified since does not sign in to the old account, whatever the rules")
@@ -119,6 +119,82 @@ struct FirebaseNumberTests {
         #expect(refused.status == 409 && refused.error == "user_already_exists", "\(refused.body)")
         // The new customer cannot take the identity either: it is the old account's.
         #expect(try await app.link(session, withFirebase: try app.firebase.token()).status == 409)
+    }
+
+    @Test(
+        "A number that an account has no longer as its verified one does not sign in to it, until it is added again",
+        arguments: [true, false])
+    func formerNumber(_ isEdited: Bool) async throws {
+        let app = try NumberApp(firebaseRules: Self.rules(registersUnknown: true, signsInKnown: true))
+        let session = try await PhoneVerificationWalk.session(app)
+        let user = try await app.me(session)["user_id"]?.integer
+        #expect(try await app.link(session, withFirebase: try app.firebase.token()).status == 201)
+        let linked = try await app.me(session)
+        #expect(linked["phone_number"]?.string == FakeFirebase.number)
+        #expect(linked["phone_number_verified_by"]?.string == FakeFirebase.issuer)
+        #expect(try await userID(app, try await app.signIn(withFirebase: try app.firebase.token())) == user)
+        // The user has another SIM now, and nobody here has the old number.
+        let other = "+14155550102"
+        let changed =
+            if isEdited {
+                try await app.send(
+                    .patch, "/users/me", [.authorization: "Bearer \(session)", .contentType: "application/json"],
+                    body: #"{"phone_number":"\#(other)"}"#)
+            } else {
+                try await app.verify(
+                    session, withFirebase: try app.firebase.token(other), #","phone_number":"\#(other)""#)
+            }
+        #expect(changed.status == 200, "\(changed.body)")
+        let refused = try await app.signIn(withFirebase: try app.firebase.token())
+        #expect(refused.status == 409 && refused.error == "user_already_exists", "\(refused.body)")
+        #expect(refused.description.contains("verified number it is no more"), "\(refused.body)")
+        #expect(try await app.me(session)["phone_number"]?.string == other)
+        #expect(try await app.link(session, withFirebase: try app.firebase.token()).status == 200)
+        #expect(try await app.me(session)["phone_number"]?.string == FakeFirebase.number)
+        #expect(try await userID(app, try await app.signIn(withFirebase: try app.firebase.token())) == user)
+    }
+
+    @Test("A number is a user's if a mobile network verified it, and not if another provider says so")
+    func verifiedByOthers() async throws {
+        let rows = [
+            ("https://northwind", true), (FakeFirebase.issuer, true), ("https://accounts.example", false),
+            ("no URL", false),
+        ]
+        for (name, counts) in rows {
+            let app = try NumberApp(firebaseRules: Self.rules(signsInKnown: true))
+            let issuer = name == "https://northwind" ? app.northwind.issuer : name
+            let user = try await app.me(try await PhoneVerificationWalk.session(app))["user_id"]?.integer
+            try await app.testStore.store.writes.submit { db in
+                try db.perform(
+                    "UPDATE users SET phone_number = ?, phone_number_verified_by = ?", FakeFirebase.number, issuer)
+            }
+            let answer = try await app.signIn(withFirebase: try app.firebase.token())
+            #expect(answer.status == (counts ? 200 : 401), "\(issuer): \(answer.body)")
+            guard counts else { continue }
+            #expect(try await userID(app, answer) == user)
+        }
+    }
+
+    @Test("Carriers are known by the hosts that their issuers may have")
+    func carriers() throws {
+        let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}", status: 404) }
+        let clock = ManualClock().wallClock
+        func server(_ configuration: RelyingParty.Configuration) -> AuthorizationServer {
+            AuthorizationServer(RelyingParty(configuration: configuration, http: http, clock: clock), clients: [])
+        }
+        let discovery = try #require(EndpointURL("https://discovery.example", policy: .httpsOnly))
+        let issuer = try #require(EndpointURL("https://accounts.example", policy: .httpsOnly))
+        let networks = MobileNetworks(
+            Providers([
+                Provider(
+                    name: "zenkey", title: "", kind: .carriers((nil, nil), server(.init(discoveryURL: discovery)))),
+                Provider(name: "accounts", title: "", kind: .openID(server(.init(issuer: issuer)))),
+            ]))
+        let rows: [(issuer: String?, isNetwork: Bool)] = [
+            ("https://op1.att.com", true), ("https://op1.att.com.evil.example", false), (issuer.text, false),
+            (nil, false),
+        ]
+        for row in rows { #expect(networks.contain(row.issuer) == row.isNetwork, "\(row)") }
     }
 
     @Test("A verification gives the user the number of the token, and takes it from others")

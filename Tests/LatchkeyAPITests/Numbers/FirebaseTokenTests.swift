@@ -129,6 +129,48 @@ struct FirebaseTokenTests {
         #expect(try await app.signIn(withFirebase: other).status == 200)
     }
 
+    @Test("Where the nonce must be an issued one, a token works with it alone, and the nonce works once")
+    func issuedNonce() async throws {
+        var rules = FirebaseNumberRules()
+        rules.registersUnknown = true
+        let app = try NumberApp(firebaseRules: rules, firebaseNonce: .issued)
+        let session = try await PhoneVerificationWalk.session(app)
+        func issued() async throws -> String {
+            try #require(try await app.send(.post, "/auth/phone/attempts").text("nonce"))
+        }
+        func token(_ nonce: String) throws -> String {
+            try app.firebase.token(FakeFirebase.number, ["nonce": "\"\(nonce)\""])
+        }
+        for isVerification in [false, true] {
+            func send(_ token: String, _ nonce: String?) async throws -> Answer {
+                let members = nonce.map { #","nonce":"\#($0)""# } ?? ""
+                guard isVerification else { return try await app.signIn(withFirebase: token, members) }
+                let asked = #","phone_number":"\#(FakeFirebase.number)""#
+                return try await app.verify(session, withFirebase: token, members + asked)
+            }
+            let nonce = try await issued()
+            #expect(try await send(try token(nonce), nil).description.contains("nonce is missing"))
+            #expect(try await send(try token("own"), "own").description.contains("nonce was not issued"))
+            #expect(try await send(try token("own"), nonce).error == "invalid_id_token")
+            #expect(try await send(try token(nonce), nonce).status == 200)
+            #expect(try await send(try token(nonce), nonce).description.contains("nonce was not issued"))
+        }
+    }
+
+    @Test("A number of no account spends no nonce, so that the same token can add it")
+    func nonceOfRefused() async throws {
+        let app = try NumberApp(firebaseNonce: .issued)
+        let nonce = try #require(try await app.send(.post, "/auth/phone/attempts").text("nonce"))
+        let token = try app.firebase.token(FakeFirebase.number, ["nonce": "\"\(nonce)\""])
+        let members = #","nonce":"\#(nonce)""#
+        #expect(try await app.signIn(withFirebase: token, members).error == "request_denied")
+        let session = try await PhoneVerificationWalk.session(app)
+        let linked = try await app.send(
+            .post, "/users/me/identities", [.authorization: "Bearer \(session)"],
+            body: #"{"provider":"phone","token":"\#(token)"\#(members)}"#)
+        #expect(linked.status == 201, "\(linked.body)")
+    }
+
     /// What a token was used for.
     enum Use: String, CaseIterable, Sendable { case signIn, verification, mismatch, link }
 

@@ -50,8 +50,10 @@ struct NumberApp: Sendable {
     ///   - southwindClient: The client at southwind.
     ///   - other: One whose store and clock it shares, as another server does, and whose Firebase.
     ///   - firebaseRules: Those of the provider `phone`, of kind `firebase_pnv`.
+    ///   - firebaseNonce: Who chooses the nonce of its tokens.
     init(
         beside other: NumberApp? = nil, firebaseRules: FirebaseNumberRules = FirebaseNumberRules(),
+        firebaseNonce: SignInConfiguration.Client.Nonce = .client,
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
@@ -121,7 +123,7 @@ struct NumberApp: Sendable {
             }
         let group = feature.group("number", operators, telcoFinder)
         let phone = feature.firebase(
-            "phone", try FakeFirebase.server(http, clock.wallClock), firebaseRules)
+            "phone", try FakeFirebase.server(http, clock.wallClock, nonce: firebaseNonce), firebaseRules)
         useCases = UseCases(
             providers: Providers([
                 Provider(name: "number", title: "My number", kind: .group(group)),

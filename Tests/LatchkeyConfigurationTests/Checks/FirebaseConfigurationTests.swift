@@ -57,6 +57,16 @@ struct FirebaseConfigurationTests {
         #expect(isWarned == signsInKnown)
     }
 
+    @Test("An app may choose the nonce, unless the settings say otherwise")
+    func nonce() throws {
+        for (more, nonce) in [("", .client), (", token_nonce: client", .client), (", token_nonce: issued", .issued)]
+            as [(String, SignInConfiguration.Client.Nonce)]
+        {
+            let loaded = try load("providers: {\(Self.phone)\(more)}}")
+            #expect(loaded.configuration.providers.first?.clients.first?.nonce == nonce)
+        }
+    }
+
     @Test("The keys may be elsewhere, as those of a simulator are")
     func keys() throws {
         let text = "allow_loopback_http: true\nproviders: {\(Self.phone), jwks_uri: 'http://127.0.0.1:8081/keys'}}"

@@ -41,6 +41,8 @@ struct NativeSignInConfigurationTests {
                 "native_audiences: [web, ios], native_code: redeem, store_tokens: true",
                 "good for the client alone that it was issued to"
             ),
+            ("native_audiences: [web], native_nonce: client", "ID tokens of browser sign-ins of web"),
+            ("native_audiences: [ios, web], native_nonce: none", "ID tokens of browser sign-ins of web"),
             ("native_audiences: [web], native_nonce: sometimes", "is not one of its words"),
         ])
     func refused(_ keys: String, _ reason: String) {
@@ -54,7 +56,7 @@ struct NativeSignInConfigurationTests {
         "A nonce that this server does not issue is a warning", arguments: [("issued", 0), ("client", 1), ("none", 1)])
     func warning(_ nonce: String, _ count: Int) throws {
         let loaded = try load(
-            "providers: {google: {\(Self.google), client_id: web, client_secret: s, native_audiences: [web], "
+            "providers: {google: {\(Self.google), client_id: web, client_secret: s, native_audiences: [ios], "
                 + "native_nonce: \(nonce)}}")
         #expect(loaded.warnings.count { $0.reason.contains("native_nonce of the client web is \(nonce)") } == count)
     }

@@ -48,6 +48,9 @@ struct ReassignedNumberTests {
                 Issue.record("not linked")
                 return nil
             }
+            let linked = try await store.account(of: user)?.user
+            #expect(linked?.profile[.phoneNumber] == Self.number)
+            #expect(linked?.assertions?.phoneNumber?.issuer == identity.issuer)
             return nil
         }
     }

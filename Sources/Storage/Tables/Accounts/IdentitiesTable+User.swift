@@ -63,6 +63,7 @@ extension SQLStore {
             switch try IdentitiesTable.status(of: link.identity, in: db) {
             case .live(link.user):
                 try link.putTokens(in: db)
+                try link.confirmPhoneNumber(in: db)
                 return try linked().map { .wasLinked($0) } ?? .isTaken
             case .live, .moved:
                 try AuditTable.insert(link.event(.identityLinkRefused), in: db)
@@ -71,10 +72,7 @@ extension SQLStore {
                 guard try IdentitiesTable.count(of: link.user, in: db) < link.limit else { return .tooMany }
                 try IdentitiesTable.insert(link.identity, of: link.user, at: link.time, in: db)
                 try link.putTokens(in: db)
-                if let number = link.provenPhoneNumber {
-                    _ = try ReassignedNumber.endVerifications(
-                        of: number, nowOf: link.user, link.identity, at: link.time, requestID: link.requestID, in: db)
-                }
+                try link.confirmPhoneNumber(in: db)
                 try AuditTable.insert(link.event(.identityLinked), in: db)
                 return try linked().map { .linked($0) } ?? .isTaken
             }
@@ -104,6 +102,15 @@ extension SQLStore {
 }
 
 extension IdentityLink {
+    /// The proven number becomes the user's verified one, and nobody else's.
+    fileprivate func confirmPhoneNumber(in db: SQLSession) throws {
+        guard let number = provenPhoneNumber, let found = try UsersTable.trackedUser(user, in: db) else { return }
+        let confirmed = altered(found) { $0.confirm(phoneNumber: number, by: identity.issuer, at: time) }
+        _ = try UsersTable.replace(found, by: confirmed, in: db)
+        _ = try ReassignedNumber.endVerifications(
+            of: number, nowOf: user, identity, at: time, requestID: requestID, in: db)
+    }
+
     fileprivate func putTokens(in db: SQLSession) throws {
         guard let tokens else { return }
         try ProviderTokensTable.put(tokens, of: identity, user, at: time, replacing: false, in: db)
