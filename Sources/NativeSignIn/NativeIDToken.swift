@@ -26,7 +26,7 @@ struct NativeIDToken: RequestVerifier {
             try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
         }
         let use = use(of: idToken, in: run)
-        let code = rules.redeemsCode && run.target.server.rules.storesTokens ? code : nil
+        let code = rules.code == .redeem && run.target.server.rules.storesTokens ? code : nil
         // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
         if code != nil { try await oneTimeStore.spend(use) }
         let tokens = await redeem(code, of: idToken, run, at: provider)

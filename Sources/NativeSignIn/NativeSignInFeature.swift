@@ -23,9 +23,9 @@ package struct NativeSignInSettings: FeatureSettings {
                     ("has native_nonce or native_code, but no native_audiences", "list them, or remove the others")
                 } else if provider.kind == .oauth2, provider.rules.endpoints["jwks_uri"] == nil {
                     ("has native_audiences, but its provider has no jwks_uri", "give the URL of the ID tokens' keys")
-                } else if rules.redeemsCode, !provider.rules.storesTokens {
+                } else if rules.code == .redeem, !provider.rules.storesTokens {
                     ("has native_code: redeem, but stores no tokens", "set store_tokens to true")
-                } else if rules.redeemsCode, rules.audiences != [client.id] {
+                } else if rules.code == .redeem, rules.audiences != [client.id] {
                     (
                         "has native_code: redeem, but a code is good for the client alone that it was issued to",
                         "make it a client whose id is its only native_audiences"

@@ -272,13 +272,15 @@ public struct SignInConfiguration: Sendable {
         /// Who chooses the nonce that such a token must have: ``NonceIssuer`` or the app. With `none` it need not have
         /// one.
         public enum Nonce: String, Sendable, CaseIterable { case issued, client, none }
+        /// What is done with the authorization code that an app gets beside the token.
+        public enum CodeUse: String, Sendable, CaseIterable { case ignore, redeem }
 
         /// The audiences that such a token may have. If empty, there are no such sign-ins.
         public var audiences: [ClientID] = []
         /// Who chooses the nonce.
         public var nonce = Nonce.issued
-        /// Whether the authorization code that an app gets beside the token is redeemed.
-        public var redeemsCode = false
+        /// What is done with a code.
+        public var code = CodeUse.ignore
 
         /// The defaults.
         public init() {}

@@ -123,7 +123,7 @@ extension ClientDraft {
                 + "makes its own nonce; none: it need not have one."
         ).of(.oidc, .oauth2),
         Setting(
-            "native_code", .flag("redeem", "ignore"), \.rules.native.redeemsCode,
+            "native_code", .choice, \.rules.native.code,
             "What happens to the authorization code of a native sign-in. ignore: nothing; redeem: it is exchanged for "
                 + "the tokens that store_tokens keeps, with redirect_uri, or none."
         ).of(.oidc, .oauth2),

@@ -167,7 +167,7 @@ struct NativeSignInTests {
 
     @Test("ignores the code unless the client says otherwise")
     func codeIgnored() async throws {
-        let native = try NativeApp.redeeming { $0.native.redeemsCode = false }
+        let native = try NativeApp.redeeming { $0.native.code = .ignore }
         #expect(try await native.signIn([:], [("authorization_code", "\"CODE-7\"")]).status == 200)
         #expect(native.app.carrier.tokenPosts == 0)
     }
@@ -180,7 +180,7 @@ extension NativeApp {
         let native = try NativeApp(
             vaultKeys: [key], rules: { $0.storesTokens = true },
             client: {
-                $0.native.redeemsCode = true
+                $0.native.code = .redeem
                 change(&$0)
             })
         native.app.carrier.script {

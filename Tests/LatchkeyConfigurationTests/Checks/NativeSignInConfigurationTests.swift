@@ -20,12 +20,12 @@ struct NativeSignInConfigurationTests {
     func values() throws {
         let all = try rules("client_id: web, client_secret: s, native_audiences: [web, ios]")
         #expect(all.map { $0.audiences.map(\.text) } == [["web", "ios"]])
-        #expect(all.map(\.nonce) == [.issued] && all.map(\.redeemsCode) == [false])
+        #expect(all.map(\.nonce) == [.issued] && all.map(\.code) == [.ignore])
         #expect(try rules("client_id: web, client_secret: s").map(\.audiences) == [[]])
         let each = try rules(
             "native_nonce: client, store_tokens: true, clients: [{id: a, secret: s, native_audiences: [a], "
                 + "native_code: redeem}, {id: b, secret: s, native_audiences: [c], native_nonce: none}]")
-        #expect(each.map(\.nonce) == [.client, .none] && each.map(\.redeemsCode) == [true, false])
+        #expect(each.map(\.nonce) == [.client, .none] && each.map(\.code) == [.redeem, .ignore])
     }
 
     @Test(

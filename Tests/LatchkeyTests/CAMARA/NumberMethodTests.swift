@@ -34,7 +34,7 @@ import Testing
             let answer = try await methods(walk, "platform=android&os_version=15&mccmnc=310260")
             #expect(answer.status == 200, "\(answer.response)")
             #expect(Self.names(answer) == ["operator_token harbor", "redirect harbor"])
-            #expect(answer.json["fallback"]?.array?.compactMap(\.string) == ["zenkey"])
+            #expect(answer.json["fallback"]?.array?.compactMap(\.string) == ["acme", "globex", "meetings", "zenkey"])
             #expect(try await walk.signInByToken(at: "harbor").result == "success")
             #expect(try await walk.signIn(device: "cellular:harbor:mira", at: "harbor").result == "success")
         }

@@ -139,8 +139,13 @@ import Testing
             server.send(SIGTERM)
             #expect(await server.ending().status == 0)
             #expect(!beside.output.contains("have no user"))
-            try DatabaseProbe(path: harness.directory.file("latchkey.db")).change(
-                "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ('https://a.example', 'a', 9, 1)")
+            let probe = try DatabaseProbe(path: harness.directory.file("latchkey.db")).connect()
+            try probe.execute(
+                """
+                PRAGMA foreign_keys = OFF;
+                INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ('https://a.example', 'a', 9, 1)
+                """)
+            probe.close()
             let orphaned = try await harness.run(arguments)
             #expect(orphaned.status == 1 && orphaned.output.contains("1 identities have no user"), "\(orphaned.output)")
             #expect(orphaned.output.contains("DELETE FROM identities"), "\(orphaned.output)")

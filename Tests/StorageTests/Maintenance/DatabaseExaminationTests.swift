@@ -45,7 +45,10 @@ struct DatabaseExaminationTests {
             INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ('https://op.example', 'a', 99, 1)
             """
         switch engine {
-        case .sqlite: try DatabaseProbe(path: path).change(orphan)
+        case .sqlite:
+            let probe = try DatabaseProbe(path: path).connect()
+            try probe.execute("PRAGMA foreign_keys = OFF; \(orphan)")
+            probe.close()
         case .postgres: _ = try PostgresCluster.shared().execute(orphan, on: url)
         }
         #expect(try DatabaseExamination(place).orphanedIdentities == 1)
