@@ -55,6 +55,7 @@ struct NumberApp: Sendable {
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
+        tokenPrefix: String = "operatortoken:",
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }, pause: PollPauses? = nil,
         telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
@@ -79,6 +80,7 @@ struct NumberApp: Sendable {
         let operators = try fakes.map { [http, clock] (fake, networks, clientID) in
             var mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
             mobileOperator.takesHashes = takesHashes
+            mobileOperator.apis.deployment.operatorTokenPrefix = tokenPrefix
             var client = SignInConfiguration.Client(
                 id: try #require(ClientID(clientID)), authentication: .privateKeyJWT(key, audience: .endpoint))
             client.redirectURIs = [Self.redirectURI, "https://web.example/done"]

@@ -270,6 +270,11 @@ struct NumberConfigurationTests {
             (provider([northwind()], ", api_prefix: '/a?b'"), "is not the beginning of a path"),
             (provider([northwind()], ", api_prefix: '/a%2Fb'"), "is not the beginning of a path"),
             (provider([northwind()], ", operator_token_prefix: 'a b'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'tel:'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'TEL:+'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'phone:'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'ipport:'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: '+'"), "is not a prefix"),
             (
                 provider([northwind()], ", operator_token_prefix: \(String(repeating: "a", count: 65))"),
                 "is not a prefix"
