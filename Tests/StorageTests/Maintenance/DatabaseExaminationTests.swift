@@ -46,7 +46,11 @@ struct DatabaseExaminationTests {
             """
         switch engine {
         case .sqlite: try DatabaseProbe(path: path).change(orphan)
-        case .postgres: _ = try PostgresCluster.shared().execute(orphan, on: url)
+        case .postgres:
+            try PostgresCluster.shared().execute(orphan, on: url)
+            let plan = try PostgresCluster.shared().execute(
+                "EXPLAIN SELECT count(*) FROM identities WHERE \(DatabaseExamination.isOrphaned)", on: url)
+            #expect(plan.contains("Anti Join") && !plan.contains("SubPlan"), "\(plan)")
         }
         #expect(try DatabaseExamination(place).orphanedIdentities == 1)
     }
