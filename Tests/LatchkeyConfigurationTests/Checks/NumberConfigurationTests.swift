@@ -156,6 +156,17 @@ struct NumberConfigurationTests {
         #expect(!found.joined().contains("s3cret"))
     }
 
+    @Test(
+        "The end of a header field's value is not taken for a name in a message",
+        arguments: ["S3cretTail=", "S3cretTail", "S3cretTail=a,S3cretTail=b"])
+    func headerTail(_ tail: String) {
+        let found = problems(
+            "providers: {\(Self.provider([Self.northwind()], ", headers_file: key-of-aggregator"))}",
+            files: Self.files.merging(["key-of-aggregator": "X-Key=s3cret,\(tail)"]) { $1 })
+        #expect(found.count == 1 && found[0].contains("headers"), "\(found)")
+        #expect(!found.joined().lowercased().contains("s3cret"), "\(found)")
+    }
+
     private static func finder(_ more: String = "", without name: String? = nil) -> String {
         let members = [
             ("issuer", "'https://auth.finder.example'"), ("api_root", "'https://api.finder.example'"),
