@@ -167,6 +167,19 @@ struct NumberConfigurationTests {
         #expect(!found.joined().lowercased().contains("s3cret"), "\(found)")
     }
 
+    @Test("Telco Finder asked by addresses, without their ports, is warned of")
+    func portlessAddresses() throws {
+        for (more, proxy, isWarned) in [
+            (", by_address: true", "trusted_proxies: 10.0.0.0/8", true),
+            (", by_address: true", "trusted_proxies: 10.0.0.0/8, client_port_field: x-client-port", false),
+            (", by_address: true", "port: 8080", false), ("", "trusted_proxies: 10.0.0.0/8", false),
+        ] {
+            let text = "http: {\(proxy)}\nproviders: {\(Self.provider([Self.northwind()], Self.finder(more)))}"
+            let warnings = try load(text, files: Self.files).warnings.map(\.description)
+            #expect(warnings.contains { $0.contains("telco_finder.by_address") } == isWarned, "\(warnings)")
+        }
+    }
+
     private static func finder(_ more: String = "", without name: String? = nil) -> String {
         let members = [
             ("issuer", "'https://auth.finder.example'"), ("api_root", "'https://api.finder.example'"),
