@@ -20,6 +20,8 @@ import Testing
 struct NumberApp: Sendable {
     static let purpose = "dpv:FraudPreventionAndDetection"
     static let redirectURI = "com.example.app://cb"
+    /// The one that needs no API key.
+    static let origin = "https://web.example"
     static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
 
     let clock: ManualClock
@@ -135,7 +137,7 @@ struct NumberApp: Sendable {
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
-            baseURL: BaseURL("https://login.example/base"), limits: limits,
+            allowedOrigins: [Self.origin], baseURL: BaseURL("https://login.example/base"), limits: limits,
             features: TestApp.features(over: testStore.store, registration) + [
                 BackchannelFeature(BackchannelSettings(), in: context),
                 feature, redirects,
