@@ -58,17 +58,25 @@ struct Phone: Sendable {
 protocol NumberProvider: ServerGroup {
     /// What the servers have for a phone, and the name of the one that it would use, if it must name it.
     /// - Parameter api: Whose features there are.
-    func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?)
+    /// - Throws: If that cannot be told at the moment.
+    func methods(
+        for phone: Phone, of api: LatchkeyAPI
+    ) async throws(SignInError) -> (Set<NumberMethod>, operatorName: String?)
 
     /// Whether the answer costs a request to somebody else.
     func asksOthers(about phone: Phone) -> Bool
 }
 
 extension MobileOperators: NumberProvider {
-    func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?) {
+    func methods(
+        for phone: Phone, of api: LatchkeyAPI
+    ) async throws(SignInError) -> (Set<NumberMethod>, operatorName: String?) {
         let directory = OperatorDirectory(operators: self, environment: api.useCases.environment)
-        // Whatever the reason is, the app goes on to the next provider.
-        guard let target = try? await directory.choose(phone.choice, .redirect, phone.correlationID) else {
+        let target: SignInTarget
+        do throws(SignInError) {
+            target = try await directory.choose(phone.choice, .redirect, phone.correlationID)
+        } catch {
+            guard error.code == .operatorUnknown || error.code == .unauthorizedClient else { throw error }
             return ([], nil)
         }
         let takesBrowsers = target.server.clients.values.contains { client in
@@ -115,14 +123,21 @@ struct NumberMethods {
         }
         if groups.contains(where: { $0.group.asksOthers(about: phone) }) { try api.countSignIn(of: request) }
         var offers: [Offer] = []
+        var failure: SignInError?
         for (name, group) in groups {
-            let (methods, operatorName) = await group.methods(for: phone, of: api)
-            offers += methods.map { Offer(method: $0, provider: name, operatorName: operatorName) }
+            do throws(SignInError) {
+                let (methods, operatorName) = try await group.methods(for: phone, of: api)
+                offers += methods.map { Offer(method: $0, provider: name, operatorName: operatorName) }
+            } catch {
+                failure = failure ?? error
+            }
         }
         // A server may be at several providers. The order within a method is that of the providers' names.
         let methods = NumberMethod.allCases.filter { $0.platforms.contains(phone.platform) }.flatMap { method in
             offers.filter { $0.method == method }
         }
+        // An app may remember an empty list.
+        if let failure, methods.isEmpty { throw failure.with(phone.correlationID) }
         let fallback = providers.filter { provider in
             provider.group == nil
                 && provider.allClients.contains { admission?.allows($0.id.text) ?? true && !$0.redirectURIs.isEmpty }
@@ -149,9 +164,11 @@ struct NumberMethods {
         var choice = OperatorChoice(network: reader.network(required: false))
         choice.number = reader.phoneNumber()
         choice.caller = api.terms(of: request, admission)
-        // Nobody else may look up the operators of numbers.
-        if choice.number != nil, admission == nil {
-            reader.refuse("phone_number", "needs an API key, or a page of an allowed origin")
+        // Any page can have its visitors send this, and each look-up by address costs.
+        if admission == nil { choice.caller.address = nil }
+        // Nobody else may look up the operators of numbers: a program can name any origin.
+        if choice.number != nil, admission?.isByKey != true {
+            reader.refuse("phone_number", "needs an API key")
         }
         guard reader.problems.isEmpty, let platform else { throw reader.refusal(correlationID) }
         return Phone(platform: platform, choice: choice, correlationID: correlationID)
@@ -163,7 +180,8 @@ struct NumberMethods {
         Those that this phone has, in the order in which an app tries them, and the providers for a phone that has none \
         or where all have failed. A phone that names no network sends no `mccmnc`, or `65535` or `--`. Then the operator \
         is the only one, that of the `phone_number`, or that of the phone's address, as far as Telco Finder is \
-        configured. `phone_number` needs an API key, or a page of an allowed origin. Another call, such as \
+        configured. `phone_number` needs an API key, and the address an API key, or a page of an allowed origin. \
+        Another call, such as \
         `POST /auth/{provider}/start`, begins with the `operator` that a method names.
         """,
         parameters: [
@@ -184,7 +202,7 @@ struct NumberMethods {
                     "requires": "sim"}, {"method": "redirect", "provider": "number", "operator": "northwind", \
                     "requires": "mobile_data"}], "fallback": ["google"], "correlation_id": "\(APIExample.correlationID)"}
                     """)
-        ], refusals: [.invalidAPIKey])
+        ], refusals: [.invalidAPIKey, .carrierError, .carrierTimeout])
 
     static let schema = APISchema.object(
         "The ways of a phone to sign in.",

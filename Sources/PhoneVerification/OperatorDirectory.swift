@@ -194,9 +194,9 @@ struct OperatorChoice: Sendable {
 /// By what Telco Finder finds an operator.
 enum SoughtSubscriber: Sendable {
     case number(MSISDN)
-    /// The public address that a phone comes from, and its port as far as it is known. Phones of a mobile network often
-    /// share one address.
-    case address(IPAddress, port: UInt16?)
+    /// The public address and port that a phone comes from: phones of a mobile network share addresses of IPv4.
+    case ipv4(IPAddress, port: UInt16)
+    case ipv6(IPAddress)
 
     var number: MSISDN? {
         guard case .number(let number) = self else { return nil }
@@ -213,7 +213,8 @@ extension MobileOperators {
         guard finder.rules.finder.findsByAddress, all.count > 1, let address = choice.caller.address,
             address.scope == .global
         else { return nil }
-        return .address(address, port: choice.caller.port)
+        guard address.isIPv4 else { return .ipv6(address) }
+        return choice.caller.port.map { .ipv4(address, port: $0) }
     }
 }
 

@@ -33,6 +33,16 @@ package struct PhoneVerificationSettings: FeatureSettings {
                         + "the account that has verified it", "set sign_in_known_numbers to false"
                 )
             }
+            + configuration.servers.filter { server in
+                server.telcoFinder?.finder.findsByAddress == true && !configuration.requestLimits.proxies.ranges.isEmpty
+                    && configuration.requestLimits.proxies.portField == nil
+            }.map { server in
+                (
+                    "providers",
+                    "\(server.path) has telco_finder.by_address, which finds no phone by an address of IPv4 behind "
+                        + "http.trusted_proxies: the port is not known", "set http.client_port_field"
+                )
+            }
     }
 }
 

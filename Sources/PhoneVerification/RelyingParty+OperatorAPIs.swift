@@ -79,12 +79,12 @@ extension RelyingParty {
         body.add("target") { target in
             switch subscriber {
             case .number(let number): target.add("phoneNumber", number.text)
-            case .address(let address, let port) where address.isIPv4:
+            case .ipv4(let address, let port):
                 target.add("ipv4Address") {
                     $0.add("publicAddress", address.text)
-                    if let port { $0.add("publicPort", Int64(port)) }
+                    $0.add("publicPort", Int64(port))
                 }
-            case .address(let address, _): target.add("ipv6Address", address.text)
+            case .ipv6(let address): target.add("ipv6Address", address.text)
             }
         }
         body.add("includeApiRoot", true)

@@ -65,6 +65,9 @@ extension SignInError {
     static let notForNumbers = invalidRequest(
         "scope, acr_values, context, max_age and prompt are not for sign-ins by phone number. Leave them out.")
 
+    static let operatorTokenIsHint = invalidRequest(
+        field: "operator_token", "is a number or another hint for a user. Send a token of the operator.")
+
     static let codeNotForNumbers = invalidRequest(
         "This provider takes no code from an app. Begin at its start URL.")
 

@@ -82,9 +82,8 @@ extension SignInRun {
         pausing pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
         guard request.standsInForCode else { return try await askingOperator(await redeemCode(at: provider)) }
+        let hint = try mobileOperator.hint(for: request.code)
         begin(.token)
-        // As the hint for a user (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
-        let hint = Secret(mobileOperator.apis.deployment.operatorTokenPrefix + request.code.exposed)
         return try await exchange(hint, for: scopes, at: provider, pause)
     }
 
@@ -132,6 +131,20 @@ extension SignInRun {
                 await pause(.seconds(interval), at: request.provider.text)
             else { throw .deviceNotAuthenticated }
         }
+    }
+}
+
+extension MobileOperatorSettings {
+    /// The hint for the user of an operator token (CAMARA Security and Interoperability Profile r4.2, section "Format
+    /// of login_hint").
+    /// - Throws: `invalid_request` for a token that the operator could read as another hint, such as somebody's number,
+    ///   because nothing before it says what it is.
+    fileprivate func hint(for token: Secret) throws(SignInError) -> Secret {
+        let prefix = apis.deployment.operatorTokenPrefix
+        let text = token.exposed
+        let isToken = !text.hasPrefix("+") && !text.contains(":") && text.utf8.contains(where: \.isASCIILetter)
+        guard prefix.hasSuffix(":") || isToken else { throw .operatorTokenIsHint }
+        return Secret(prefix + text)
     }
 }
 

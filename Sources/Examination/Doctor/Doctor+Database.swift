@@ -20,6 +20,8 @@ package struct DatabaseExamination: Sendable, Hashable {
     package private(set) var signingKeys: [SigningKeyRecord] = []
     /// How many identities have no user any more.
     package private(set) var orphanedIdentities: Int64 = 0
+    /// The condition of an identity without a user. PostgreSQL compares each identity with all users for NOT IN.
+    package static let isOrphaned = "NOT EXISTS (SELECT 1 FROM users WHERE users.id = identities.user_id)"
     /// The bindings of carriers' issuers; nil without tables.
     package private(set) var issuers: KnownIssuers?
 
@@ -37,7 +39,7 @@ package struct DatabaseExamination: Sendable, Hashable {
             found.claimKeys = try UsersTable.claimCounts(in: db)
             found.signingKeys = try SigningKeysTable.all(in: db)
             found.orphanedIdentities = try db.number(
-                "SELECT count(*) FROM identities WHERE user_id NOT IN (SELECT id FROM users)")
+                "SELECT count(*) FROM identities WHERE \(Self.isOrphaned)")
             found.issuers = try IssuerBindingsTable.all(in: db)
             return found
         }
@@ -166,7 +168,7 @@ extension DatabaseExamination {
         return .problem(
             .database, subject, "\(orphanedIdentities) identities have no user, and sign nobody in",
             fix: "if these users were meant to be removed, run this in the database, and they can sign in as new ones: "
-                + "DELETE FROM identities WHERE user_id NOT IN (SELECT id FROM users)")
+                + "DELETE FROM identities WHERE \(Self.isOrphaned)")
     }
 
     /// Nil if the disk is another machine's.

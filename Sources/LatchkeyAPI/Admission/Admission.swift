@@ -285,6 +285,8 @@ public struct Admission: Sendable {
     /// Whether the caller's session is in its browser's cookies.
     package var isPage: Bool { if case .cookie = ground { true } else { false } }
 
+    package var isByKey: Bool { if case .key = ground { true } else { false } }
+
     package func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
 
     /// - Throws: 403 if the caller may not access the client.

@@ -6,7 +6,7 @@ internal import SignIn
 extension ValueType {
     /// A group of names and values; with `isText`, also a text of `name=value` pairs separated by commas.
     fileprivate static func group<Key: Hashable & Sendable, Element: Sendable>(
-        _ description: String, isText: Bool = false, of schema: ValueSchema = .text,
+        _ description: String, isText: Bool = false, isSecret: Bool = false, of schema: ValueSchema = .text,
         text: @escaping @Sendable (Key, Element) -> String,
         key: @escaping @Sendable (String) throws(InvalidValueError) -> Key,
         element: @escaping @Sendable (ConfigurationEntry, inout ReadingContext) -> Element?
@@ -21,10 +21,10 @@ extension ValueType {
                 return nil
             }
             var values: [Key: Element] = [:]
-            for entry in entries {
-                let suffix =
-                    isText
-                    ? "[\(Printable.word(entry.name) ?? "?")]" : "." + (Printable.name(entry.name) ?? "(unnamed)")
+            for (index, entry) in entries.enumerated() {
+                // What is taken for a name can be the end of a value that has a comma.
+                let word = isSecret ? "\(index)" : Printable.word(entry.name) ?? "?"
+                let suffix = isText ? "[\(word)]" : "." + (Printable.name(entry.name) ?? "(unnamed)")
                 context.beneath(suffix) { context in
                     do throws(InvalidValueError) {
                         let name = try key(entry.name)
@@ -110,7 +110,8 @@ extension ValueType {
 
     /// Header fields of requests to a provider's APIs, by their names in lower case. Their values are secret.
     static var headers: ValueType<[String: Secret]> {
-        .group("a group of header fields, name: value, or name=value,name=value", isText: true) { name, _ in
+        .group("a group of header fields, name: value, or name=value,name=value", isText: true, isSecret: true) {
+            name, _ in
             "\(name)=‹redacted›"
         } key: { (name) throws(InvalidValueError) in
             let name = try checkHeaderName(name)

@@ -284,10 +284,14 @@ extension ValueType {
         }
     }
 
-    /// What is before a token; empty for nothing.
+    /// What is before a token; empty for nothing. After those of numbers and addresses, a token would be one.
     static var tokenPrefix: ValueType<String> {
-        .parsed("a prefix", show: { $0 }, "is not a prefix", "give up to 64 visible ASCII characters") {
-            $0.utf8.allSatisfy(\.isVisibleASCII) && $0.utf8.count <= 64 ? $0 : nil
+        .parsed(
+            "a prefix", show: { $0 }, "is not a prefix of tokens",
+            "give up to 64 visible ASCII characters that do not begin with tel:, phone:, ipport: or +"
+        ) { text in
+            let isOther = ["tel:", "phone:", "ipport:", "+"].contains { text.lowercased().hasPrefix($0) }
+            return !isOther && text.utf8.allSatisfy(\.isVisibleASCII) && text.utf8.count <= 64 ? text : nil
         }
     }
 

@@ -39,7 +39,7 @@ package struct CallerTerms: Sendable {
     package var subnet: IPAddress?
 
     /// Its address and port as far as they are known; the port only with the address.
-    package let address: IPAddress?
+    package var address: IPAddress?
     package let port: UInt16?
 
     private var key: TokenHash?

@@ -20,6 +20,8 @@ import Testing
 struct NumberApp: Sendable {
     static let purpose = "dpv:FraudPreventionAndDetection"
     static let redirectURI = "com.example.app://cb"
+    /// The one that needs no API key.
+    static let origin = "https://web.example"
     static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
 
     let clock: ManualClock
@@ -57,6 +59,7 @@ struct NumberApp: Sendable {
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
+        tokenPrefix: String = "operatortoken:",
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }, pause: PollPauses? = nil,
         telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
@@ -81,6 +84,7 @@ struct NumberApp: Sendable {
         let operators = try fakes.map { [http, clock] (fake, networks, clientID) in
             var mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
             mobileOperator.takesHashes = takesHashes
+            mobileOperator.apis.deployment.operatorTokenPrefix = tokenPrefix
             var client = SignInConfiguration.Client(
                 id: try #require(ClientID(clientID)), authentication: .privateKeyJWT(key, audience: .endpoint))
             client.redirectURIs = [Self.redirectURI, "https://web.example/done"]
@@ -135,7 +139,7 @@ struct NumberApp: Sendable {
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
-            baseURL: BaseURL("https://login.example/base"), limits: limits,
+            allowedOrigins: [Self.origin], baseURL: BaseURL("https://login.example/base"), limits: limits,
             features: TestApp.features(over: testStore.store, registration) + [
                 BackchannelFeature(BackchannelSettings(), in: context),
                 feature, redirects,

@@ -1,5 +1,6 @@
 import HTTPTypes
 import LatchkeyAPI
+import LatchkeyConfiguration
 import Primitives
 import SignIn
 import TestSupport
@@ -93,8 +94,49 @@ struct NumberMethodsTests {
         #expect(app.count(app.finder.searchURL) == 0)
         #expect(try Self.methods(try await app.send(.get, Self.path + query)) == Self.both("southwind"))
         #expect(app.count(app.finder.searchURL) == 1)
+        // A program can name any origin.
+        let ofPage = try await app.send(.get, Self.path + query, [.origin: NumberApp.origin], apiKey: nil)
+        #expect(ofPage.status == 400 && ofPage.description.contains("phone_number needs an API key"))
+        #expect(app.count(app.finder.searchURL) == 1)
         app.finder.script { $0.owner = nil }
         #expect(try Self.methods(try await app.send(.get, Self.path + query)).isEmpty)
         #expect(!app.log.text.contains("4155550101"))
+    }
+
+    @Test("An address is looked up for callers with a key or of an allowed origin alone")
+    func address() async throws {
+        let app = try NumberApp(telcoFinder: { $0.finder.findsByAddress = true })
+        app.finder.script { $0.owner = "southwind" }
+        let path = Self.path + "platform=ios&mccmnc=65535"
+        let keyless = try await app.send(.get, path, apiKey: nil, from: "84.125.93.10")
+        #expect(keyless.status == 200, "\(keyless.body)")
+        #expect(try Self.methods(keyless).isEmpty)
+        #expect(app.count(app.finder.tokenURL) == 0 && app.count(app.finder.searchURL) == 0)
+        #expect(try Self.methods(try await app.send(.get, path, from: "84.125.93.10")) == Self.both("southwind"))
+        let ofPage = try await app.send(.get, path, [.origin: NumberApp.origin], apiKey: nil, from: "84.125.93.10")
+        #expect(try Self.methods(ofPage) == Self.both("southwind"))
+        #expect(app.count(app.finder.searchURL) == 2)
+    }
+
+    @Test("What cannot be told at the moment is not an empty list", arguments: TelcoFinderTests.failures)
+    func failure(_ row: TelcoFinderTests.Failure) async throws {
+        let app = try NumberApp(telcoFinder: { _ in })
+        app.finder.script { $0.search = row.answer }
+        let query = "&phone_number=%2B14155550101"
+        let answer = try await app.send(.get, Self.path + "platform=ios" + query)
+        #expect(answer.status == row.status && answer.error == row.error, "\(answer.body)")
+        // Another provider has a method on Android.
+        let onAndroid = try await app.send(.get, Self.path + "platform=android" + query)
+        #expect(onAndroid.status == 200, "\(onAndroid.body)")
+        #expect(try Self.methods(onAndroid) == [Self.ofFirebase])
+    }
+
+    @Test("Too many look-ups of a number are not an empty list")
+    func limit() async throws {
+        let app = try NumberApp(telcoFinder: { _ in })
+        let path = Self.path + "platform=ios&phone_number=%2B14155550101"
+        for _ in 0..<5 { #expect(try await app.send(.get, path).status == 200) }
+        let answer = try await app.send(.get, path)
+        #expect(answer.status == 429 && answer.error == "rate_limited", "\(answer.body)")
     }
 }

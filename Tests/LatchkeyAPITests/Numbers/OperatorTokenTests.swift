@@ -147,6 +147,26 @@ struct OperatorTokenTests {
         #expect(app.http.requests.isEmpty)
     }
 
+    @Test(
+        "What could be another hint is no token where nothing before it says what it is",
+        arguments: [
+            ("", "tel:+14155550102", false), ("", "+14155550102", false), ("", "14155550102", false),
+            ("", "1-415-555.0102", false), ("", "ipport:84.125.93.10:4711", false), ("", "TS43-token", true),
+            ("", "eyJhbGciOiJub25lIn0.e30.", true), ("te", "l:+14155550102", false), ("ts43", "14155550102", false),
+            ("ts43:", "tel:+14155550102", true), ("operatortoken:", "14155550102", true),
+        ])
+    func anotherHint(_ prefix: String, _ token: String, _ isSent: Bool) async throws {
+        for byBackchannel in [false, true] {
+            let app = try NumberApp(tokenPrefix: prefix)
+            if byBackchannel { app.northwind.useBackchannel() }
+            let answer = try await app.signIn(#""operator_token":"\#(token)","operator":"northwind""#)
+            #expect(answer.status == (isSent ? 200 : 400), "\(answer.body)")
+            #expect(answer.error == (isSent ? nil : "invalid_request"))
+            #expect((app.count(app.northwind.tokenURL) > 0) == isSent)
+            #expect(app.count(app.northwind.backchannelURL) == (isSent && byBackchannel ? 1 : 0))
+        }
+    }
+
     @Test("The operator may also be named by its network, and the client by its id")
     func byNetwork() async throws {
         let app = try NumberApp()

@@ -156,6 +156,30 @@ struct NumberConfigurationTests {
         #expect(!found.joined().contains("s3cret"))
     }
 
+    @Test(
+        "The end of a header field's value is not taken for a name in a message",
+        arguments: ["S3cretTail=", "S3cretTail", "S3cretTail=a,S3cretTail=b"])
+    func headerTail(_ tail: String) {
+        let found = problems(
+            "providers: {\(Self.provider([Self.northwind()], ", headers_file: key-of-aggregator"))}",
+            files: Self.files.merging(["key-of-aggregator": "X-Key=s3cret,\(tail)"]) { $1 })
+        #expect(found.count == 1 && found[0].contains("headers"), "\(found)")
+        #expect(!found.joined().lowercased().contains("s3cret"), "\(found)")
+    }
+
+    @Test("Telco Finder asked by addresses, without their ports, is warned of")
+    func portlessAddresses() throws {
+        for (more, proxy, isWarned) in [
+            (", by_address: true", "trusted_proxies: 10.0.0.0/8", true),
+            (", by_address: true", "trusted_proxies: 10.0.0.0/8, client_port_field: x-client-port", false),
+            (", by_address: true", "port: 8080", false), ("", "trusted_proxies: 10.0.0.0/8", false),
+        ] {
+            let text = "http: {\(proxy)}\nproviders: {\(Self.provider([Self.northwind()], Self.finder(more)))}"
+            let warnings = try load(text, files: Self.files).warnings.map(\.description)
+            #expect(warnings.contains { $0.contains("telco_finder.by_address") } == isWarned, "\(warnings)")
+        }
+    }
+
     private static func finder(_ more: String = "", without name: String? = nil) -> String {
         let members = [
             ("issuer", "'https://auth.finder.example'"), ("api_root", "'https://api.finder.example'"),
@@ -270,6 +294,11 @@ struct NumberConfigurationTests {
             (provider([northwind()], ", api_prefix: '/a?b'"), "is not the beginning of a path"),
             (provider([northwind()], ", api_prefix: '/a%2Fb'"), "is not the beginning of a path"),
             (provider([northwind()], ", operator_token_prefix: 'a b'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'tel:'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'TEL:+'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'phone:'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: 'ipport:'"), "is not a prefix"),
+            (provider([northwind()], ", operator_token_prefix: '+'"), "is not a prefix"),
             (
                 provider([northwind()], ", operator_token_prefix: \(String(repeating: "a", count: 65))"),
                 "is not a prefix"

@@ -49,7 +49,11 @@ struct DatabaseExaminationTests {
             let probe = try DatabaseProbe(path: path).connect()
             try probe.execute("PRAGMA foreign_keys = OFF; \(orphan)")
             probe.close()
-        case .postgres: _ = try PostgresCluster.shared().execute(orphan, on: url)
+        case .postgres:
+            try PostgresCluster.shared().execute(orphan, on: url)
+            let plan = try PostgresCluster.shared().execute(
+                "EXPLAIN SELECT count(*) FROM identities WHERE \(DatabaseExamination.isOrphaned)", on: url)
+            #expect(plan.contains("Anti Join") && !plan.contains("SubPlan"), "\(plan)")
         }
         #expect(try DatabaseExamination(place).orphanedIdentities == 1)
     }
