@@ -36,8 +36,8 @@ package struct NativeSignInSettings: FeatureSettings {
                     })
                 {
                     (
-                        "has native_nonce: \(rules.nonce.rawValue), but ID tokens of browser sign-ins of \(other.id.text) "
-                            + "have the same audience, and would be accepted",
+                        "has native_nonce: \(rules.nonce.rawValue), but ID tokens of browser sign-ins of "
+                            + "\(other.id.text) have the same audience, and would be accepted",
                         "set native_nonce to issued, or leave that audience out of native_audiences"
                     )
                 } else {
@@ -51,8 +51,9 @@ package struct NativeSignInSettings: FeatureSettings {
         Self.clients(in: configuration).filter { $1.rules.native.nonce != .issued }.map { provider, client in
             (
                 "providers",
-                "\(provider.path): native_nonce of the client \(client.id.text) is \(client.rules.native.nonce.rawValue), "
-                    + "so that whoever finds an ID token of the app can sign in with it once",
+                "\(provider.path): native_nonce of the client \(client.id.text) is "
+                    + "\(client.rules.native.nonce.rawValue), so that whoever finds an ID token of the app can "
+                    + "sign in with it once",
                 "set native_nonce to issued"
             )
         }

@@ -177,12 +177,11 @@ struct NumberMethods {
     static let operation = APIOperation(
         .get, path, "listNumberMethods", .signIn, .open, "List the ways to sign in by phone number",
         """
-        Those that this phone has, in the order in which an app tries them, and the providers for a phone that has none \
-        or where all have failed. A phone that names no network sends no `mccmnc`, or `65535` or `--`. Then the operator \
-        is the only one, that of the `phone_number`, or that of the phone's address, as far as Telco Finder is \
-        configured. `phone_number` needs an API key, and the address an API key, or a page of an allowed origin. \
-        Another call, such as \
-        `POST /auth/{provider}/start`, begins with the `operator` that a method names.
+        Those that this phone has, in the order in which an app tries them, and the providers for a phone that has \
+        none or where all have failed. A phone that names no network sends no `mccmnc`, or `65535` or `--`. Then the \
+        operator is the only one, that of the `phone_number`, or that of the phone's address, as far as Telco \
+        Finder is configured. `phone_number` needs an API key, and the address an API key, or a page of an allowed \
+        origin. Another call, such as `POST /auth/{provider}/start`, begins with the `operator` that a method names.
         """,
         parameters: [
             .query(
@@ -200,7 +199,8 @@ struct NumberMethods {
                 example: """
                     {"methods": [{"method": "operator_token", "provider": "number", "operator": "northwind", \
                     "requires": "sim"}, {"method": "redirect", "provider": "number", "operator": "northwind", \
-                    "requires": "mobile_data"}], "fallback": ["google"], "correlation_id": "\(APIExample.correlationID)"}
+                    "requires": "mobile_data"}], "fallback": ["google"], \
+                    "correlation_id": "\(APIExample.correlationID)"}
                     """)
         ], refusals: [.invalidAPIKey, .carrierError, .carrierTimeout])
 
@@ -215,8 +215,8 @@ struct NumberMethods {
                         "method": .text("How.", choices: NumberMethod.allCases.map(\.rawValue)),
                         "provider": .text("Its name in paths.", example: "number"),
                         "requires": .text(
-                            "What the phone needs: `sim`, also over Wi-Fi; `play_services`: Google's library beside the "
-                                + "SIM; `mobile_data`: a connection over the mobile network.",
+                            "What the phone needs: `sim`, also over Wi-Fi; `play_services`: Google's library beside "
+                                + "the SIM; `mobile_data`: a connection over the mobile network.",
                             choices: ["sim", "play_services", "mobile_data"]),
                     ], optional: ["operator": .text("To send as `operator`.", example: "northwind")])),
             "fallback": .list("The names of other providers in paths.", of: .text("A provider.", example: "google")),

@@ -29,8 +29,8 @@ package struct PhoneVerificationSettings: FeatureSettings {
             + configuration.providers.filter { $0.firebase?.signsInKnown == true }.map { provider in
                 (
                     "providers",
-                    "\(provider.path) has sign_in_known_numbers, so whoever gets a former customer's number signs in to "
-                        + "the account that has verified it", "set sign_in_known_numbers to false"
+                    "\(provider.path) has sign_in_known_numbers, so whoever gets a former customer's number signs in "
+                        + "to the account that has verified it", "set sign_in_known_numbers to false"
                 )
             }
             + configuration.servers.filter { server in

@@ -72,8 +72,8 @@ enum PostgresRead {
         while try query.next() { recalls[Int(query.number(5)) - 1].output = try RecentSignIn(query) }
     }
 
-    // Each row by itself and by its key alone, so that the plan uses the primary key, whatever the table had when it was
-    // made. One array is read in a subquery: with its length, PostgreSQL would plan each time.
+    // Each row by itself and by its key alone, so that the plan uses the primary key, whatever the table had when it
+    // was made. One array is read in a subquery: with its length, PostgreSQL would plan each time.
     static let recall: SQL = """
         SELECT found.*, place FROM unnest((SELECT ?), ?) WITH ORDINALITY AS input (key, now, place), \
         LATERAL (\(RecentSignInsTable.select) WHERE fingerprint = input.key OFFSET 0) AS found \

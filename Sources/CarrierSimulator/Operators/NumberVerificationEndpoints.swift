@@ -2,8 +2,8 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// CAMARA's API Number Verification, in the version of the profile: what is used of it is the same in all. An access token is good for one call, because it stands for one
-/// authentication by the network.
+/// CAMARA's API Number Verification, in the version of the profile: what is used of it is the same in all. An access
+/// token is good for one call, because it stands for one authentication by the network.
 struct NumberVerificationEndpoints: Sendable {
     let simulator: CarrierSimulator
 

@@ -6,8 +6,8 @@ import Primitives
 struct TelcoFinderEndpoint: Sendable {
     let simulator: CarrierSimulator
 
-    /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber` or `target.ipv4Address`, and optionally `includeApiRoot`,
-    /// `includeAuthProviderConfiguration` and `portabilitySearchMode`.
+    /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber` or `target.ipv4Address`, and optionally
+    /// `includeApiRoot`, `includeAuthProviderConfiguration` and `portabilitySearchMode`.
     func search(_ request: Request) async throws -> Response {
         try await simulator.serveAPI(
             .telcoFinder, request, faults: "operator-finder-", scopes: [OperatorScopes.telcoFinder]

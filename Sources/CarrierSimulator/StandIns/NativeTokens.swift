@@ -55,8 +55,8 @@ extension CarrierSimulator {
 }
 
 extension ControlEndpoints {
-    /// `POST {issuer}/native-tokens` with any of `audience`, `app`, `nonce` and `user`: what an app sends to its backend,
-    /// so a shell can pass it on. The default audience is the first client, and the nonce a fresh one.
+    /// `POST {issuer}/native-tokens` with any of `audience`, `app`, `nonce` and `user`: what an app sends to its
+    /// backend, so a shell can pass it on. The default audience is the first client, and the nonce a fresh one.
     func makeNativeToken(_ request: Request) async throws -> Response {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(contentOf: request)

@@ -50,8 +50,8 @@ extension CarrierSimulator {
         /// Whether an ID token repeats the nonce.
         var repeatsNonce = true
         var changeIDToken: @Sendable (inout JSONMembers, Facts) -> Void = { _, _ in }
-        /// What an ID token that an app gets on the device has besides, where the app has a client id of its own; nil if
-        /// there are no such tokens.
+        /// What an ID token that an app gets on the device has besides, where the app has a client id of its own; nil
+        /// if there are no such tokens.
         var changeNativeToken: (@Sendable (inout JSONMembers, Facts, _ app: String) -> Void)?
         /// Whether apps have the SHA-256 of their nonce put into such a token.
         var appsHashNonces = false

@@ -2,8 +2,8 @@
 extension APISchema {
     static let bodies: KeyValuePairs<String, APISchema> = [
         "SignIn": object(
-            "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place, and at one of "
-                + "kind `firebase_pnv` with a `token`.",
+            "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place, and at one "
+                + "of kind `firebase_pnv` with a `token`.",
             codeOrTokenFields + pageFields + networkFields),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",

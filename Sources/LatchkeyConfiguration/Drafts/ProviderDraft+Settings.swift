@@ -53,8 +53,8 @@ extension ProviderDraft {
         ).of(.oidc),
         Setting(
             "jwks_uri", .optional(.carrierURL), \.rules.endpoints["jwks_uri"],
-            "The URL of the signing keys, which wins over the metadata's and over that of Firebase. Of oauth2, that of the "
-                + "keys of native ID tokens."
+            "The URL of the signing keys, which wins over the metadata's and over that of Firebase. Of oauth2, that of "
+                + "the keys of native ID tokens."
         ).of(.oidc, .oauth2, .firebasePNV),
         Setting(
             "end_session_endpoint", .optional(.carrierURL), \.rules.endpoints["end_session_endpoint"],
@@ -326,8 +326,8 @@ extension ProviderDraft {
         ).required("give the project ID that the Firebase console shows"),
         Setting(
             "token_nonce", .choice, \.client.rules.nonce,
-            "The nonce of a token. client: a request may have one, and then the token has it; issued: only a nonce that "
-                + "this server has issued is accepted, once."),
+            "The nonce of a token. client: a request may have one, and then the token has it; issued: only a nonce "
+                + "that this server has issued is accepted, once."),
         Setting(
             "register_unknown_numbers", .flag(), \.firebase.registersUnknown,
             "Whether a number that no account has registers, as registration says. It may be another person's one day. "

@@ -48,7 +48,8 @@ public final class ProviderMetadata: Sendable {
     /// Where requests with a client certificate go (RFC 8705 section 5).
     public let mutualTLSAliases: EndpointAliases
 
-    /// What is configured: the endpoints of a provider without ID tokens, or the keys of one whose ID tokens apps bring.
+    /// What is configured: the endpoints of a provider without ID tokens, or the keys of one whose ID tokens apps
+    /// bring.
     init(
         issuer: String, authorizationEndpoint: EndpointURL?, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint?,
         jwksURI: EndpointURL? = nil, signingAlgorithms: Set<SigningAlgorithm> = []

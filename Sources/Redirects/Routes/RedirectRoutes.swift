@@ -89,8 +89,8 @@ extension RedirectSignIn: BrowserRedirects {
         return "/auth/\(provider)/start?" + String(decoding: PercentEncoding.form(items), as: UTF8.self)
     }
 
-    /// An app without a browser begins: it opens the location itself, or at a group of servers it signs in with a token.
-    /// Its fields are in no address.
+    /// An app without a browser begins: it opens the location itself, or at a group of servers it signs in with a
+    /// token. Its fields are in no address.
     private func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
         let reader = FieldReader(try BodyFields(request, from: admission))
         if api.useCases.providers[request.provider]?.group != nil, reader.hasTokenInPlaceOfBrowser {
