@@ -173,7 +173,7 @@ package struct SignInError: Error, Sendable, Hashable {
         "This number is a way to sign in of an account whose verified number it is no more. \(addNumber)")
 
     private static let addNumber =
-        "Sign in in another way, and add the number to the account by posting token to /users/me/identities."
+        "Sign in in another way, and add the number to the account as an identity."
 
     package static func carrierError(
         _ description: String, _ type: ErrorType = .serverError, fault: Fault = .provider
