@@ -25,8 +25,6 @@ package struct SignInError: Error, Sendable, Hashable {
         /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant = "invalid_grant"
         case emailDomainBlocked = "email_domain_blocked"
-        /// No account has the identity, and it may not register.
-        case userNotRegistered = "user_not_registered"
         case userAlreadyExists = "user_already_exists"
         /// Without this identity the user could no longer sign in.
         case lastIdentity = "last_identity"
