@@ -25,7 +25,7 @@ struct NativeIDToken: RequestVerifier {
             run.begin(.attempt)
             try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
         }
-        let use = use(of: idToken, in: run)
+        let use = oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
         let code = rules.code == .redeem && run.target.server.rules.storesTokens ? code : nil
         // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
         if code != nil { try await oneTimeStore.spend(use) }
@@ -69,18 +69,6 @@ struct NativeIDToken: RequestVerifier {
     private func attributes(in idToken: VerifiedIDToken, _ run: SignInRun) -> UserInfo {
         let members = run.target.hasIDTokens ? run.target.server.rules.userMembers : UserMembers()
         return idToken.attributes(members, isPartial: true)
-    }
-
-    /// Marks the token as used for as long as it could be accepted. By what is signed of it: a signature with ES256 can
-    /// be written in two ways.
-    private func use(of idToken: VerifiedIDToken, in run: SignInRun) -> TokenUse {
-        let accepted = run.relyingParty.idTokenRules.ofNativeTokens()
-        let end = idToken.issuedAt.advanced(bySeconds: accepted.maximumAgeSeconds + accepted.clockSkewSeconds + 1)
-        let text = run.request.code.exposed
-        let signed = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(text[..<$0]) } ?? text
-        return oneTimeStore.use(
-            of: Secret(signed), "native ID token of \(idToken.issuer)",
-            seconds: end.seconds(since: run.environment.clock.now()), orThrow: .nativeTokenUsed)
     }
 
     /// The tokens to store, for the code beside the token. Nil without a code, or if it is not redeemed. A failure is

@@ -53,16 +53,7 @@ package struct FirebaseNumbers: ServerGroup {
             // Firebase is not asked, so the token can be sent again.
             altered(SignInError(error)) { $0.codeMayBeSpent = false }
         }
-        let rules = run.relyingParty.configuration.idTokenRules
-        let lastUse = min(token.expiresAt, token.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds))
-        let seconds = lastUse.seconds(since: run.environment.clock.now()) + rules.clockSkewSeconds + 1
-        // Without its signature, which others can write in another way.
-        let signed = run.request.code.exposed.split(ascii: ".").prefix(2).joined(separator: ".")
-        return (
-            number,
-            oneTimeStore.use(
-                of: Secret(signed), "token of \(provider.issuer)", seconds: seconds, orThrow: .tokenOfFirebaseUsed)
-        )
+        return (number, oneTimeStore.use(of: token, in: run, orThrow: .tokenOfFirebaseUsed))
     }
 
     /// Spends the nonce, if it must be one that this server issued.
