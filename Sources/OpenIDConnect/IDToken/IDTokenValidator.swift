@@ -88,6 +88,14 @@ public struct IDTokenRules: Sendable, Hashable {
     package func trusted(by client: ClientID) -> Set<ClientID> {
         clientAudiences[client].map(trustedAudiences.union) ?? trustedAudiences
     }
+
+    func trusts(_ audience: ClientID, for client: ClientID) -> Bool {
+        trustedAudiences.contains(audience) || clientAudiences[client]?.contains(audience) == true
+    }
+
+    func trustsOthers(for client: ClientID) -> Bool {
+        !trustedAudiences.isEmpty || clientAudiences[client]?.isEmpty == false
+    }
 }
 
 /// What one sign-in demands of its ID token, beside ``IDTokenRules``.
