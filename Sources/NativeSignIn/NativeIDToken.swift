@@ -14,9 +14,7 @@ struct NativeIDToken: RequestVerifier {
     let oneTimeStore: EncryptedOneTimeStore
     let nonces: any OneTimeRecordStore
 
-    func check(_ request: SignInRequest) throws(SignInError) {
-        guard rules.nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
-    }
+    func check(_ request: SignInRequest) throws(SignInError) { try rules.check(request) }
 
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
         let request = run.request
@@ -107,10 +105,6 @@ extension SignInError {
 
     static let nativeClientNotNamed = invalidRequest(
         field: "client_id", "is missing, and several clients of the provider have native sign-ins.")
-
-    static let nativeNonceMissing = invalidRequest(
-        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
-            + "nonce itself.")
 
     static let nativeTokenUsed = invalidGrant(
         "The ID token was used before. Get a new one, with a new nonce.")

@@ -24,6 +24,7 @@ package struct FirebaseNumbers: ServerGroup {
 
     package func check(_ request: SignInRequest) throws(SignInError) {
         guard request.standsInForCode else { throw .tokenOfFirebaseNeeded }
+        try server.client(nil)?.rules.native.check(request)
     }
 
     package func verifyUser(
@@ -58,7 +59,7 @@ package struct FirebaseNumbers: ServerGroup {
 
     /// Spends the nonce, if it must be one that this server issued.
     func takeNonce(of run: SignInRun) async throws(SignInError) {
-        guard run.client.rules.nonce == .issued else { return }
+        guard run.client.rules.native.nonce == .issued else { return }
         try await store.takeIssuedNonce(of: run.request, at: run.environment.clock.now())
     }
 

@@ -277,6 +277,11 @@ public struct SignInConfiguration: Sendable {
 
         /// The audiences that such a token may have. If empty, there are no such sign-ins.
         public var audiences: [ClientID] = []
+
+        /// - Throws: `invalid_request` for a request without the nonce that its token must have.
+        package func check(_ request: SignInRequest) throws(SignInError) {
+            guard nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
+        }
         /// Who chooses the nonce.
         public var nonce = Nonce.issued
         /// What is done with a code.

@@ -339,6 +339,10 @@ extension SignInError {
 
     static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
 
+    static let nativeNonceMissing = invalidRequest(
+        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
+            + "nonce itself.")
+
     static let nonceNeeded = invalidRequest(
         "nonce is missing. Send the nonce of the authorization request: sign-ins at this provider have no PKCE.")
 
