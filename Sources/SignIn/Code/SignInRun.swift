@@ -33,7 +33,7 @@ package final class SignInRun: UserVerification {
         if !request.standsInForCode {
             guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
             guard request.isRedirectFlow || !target.server.dependsOnState else { throw .browserNeeded }
-            try target.server.rules.check(request, of: client)
+            try target.server.check(request, of: client)
         }
         // A transaction has its own levels and its own age.
         let fixed = log.kind == .transaction ? nil : target.fixedDemand(of: client.id)
@@ -158,16 +158,16 @@ extension SignInRun {
     package func note(_ finding: String, as name: String) { log.notes[name] = "\(finding)" }
 }
 
-extension ServerRules {
+extension AuthorizationServer {
     /// A request must have what ties the code to the sign-in that asked for it.
     fileprivate func check(
         _ request: SignInRequest, of client: SignInConfiguration.Client
     ) throws(SignInError) {
-        let needsVerifier = pkce != .off && (nonce == .off || client.rules.pkce == .required)
+        let needsVerifier = rules.pkce != .off && (rules.nonce == .off || client.rules.pkce == .required)
         guard !needsVerifier || request.codeVerifier != nil else { throw .codeVerifierMissing }
         guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         // Without both, the browser is what the code is tied to.
-        guard pkce != .off || nonce == .off || request.nonce != nil else { throw .nonceNeeded }
+        guard rules.pkce != .off || rules.nonce == .off || request.nonce != nil else { throw .nonceNeeded }
     }
 }
 
