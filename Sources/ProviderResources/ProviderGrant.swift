@@ -319,12 +319,10 @@ extension ProviderTokenRecord {
         return other != holder && hasSent(refreshToken)
     }
 
-    /// Whether a request with this refresh token is on record.
     fileprivate func hasSent(_ refreshToken: Secret) -> Bool {
         request?.refreshToken == TokenHash(sha256Of: refreshToken.exposed)
     }
 
-    /// The record of a request with a refresh token.
     fileprivate func request(sending refreshToken: Secret, at now: Timestamp) -> Request {
         if let request, hasSent(refreshToken) { return request }
         return Request(refreshToken: TokenHash(sha256Of: refreshToken.exposed), startedAt: now)

@@ -95,7 +95,6 @@ enum RedirectStep: Sendable {
     case finished(RedirectEnd)
 }
 
-/// How a sign-in by redirects begins.
 extension RedirectSignIn {
     /// Begins: says where to send the browser.
     /// - Parameters:

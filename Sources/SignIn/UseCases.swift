@@ -105,7 +105,6 @@ public struct SignInConfiguration: Sendable {
     /// Whether the audit log records every sign-in and registration.
     public var auditsSignIns = false
 
-    /// The defaults.
     public init() {}
 
     /// A client that is registered with a provider.
@@ -145,7 +144,6 @@ public struct SignInConfiguration: Sendable {
         /// The rest of what is configured of it. A client has all members of its rules.
         public var rules: ClientRules
 
-        /// A client, by default with the default rules.
         public init(id: ClientID, authentication: ClientAuthentication, rules: ClientRules = ClientRules()) {
             self.id = id
             self.authentication = authentication
@@ -224,7 +222,6 @@ public struct SignInConfiguration: Sendable {
         public var allowedOrigins: [Origin] = []
         /// Whether a sign-in needs the code verifier.
         public var pkce = Client.PKCE.required
-        /// Who chooses the nonce.
         public var nonce = Client.Nonce.client
         /// Sign-ins with ID tokens that apps bring.
         public var native = NativeSignInRules()
@@ -257,7 +254,6 @@ public struct SignInConfiguration: Sendable {
         /// it was replaced.
         public var otherKey: ClientKey?
 
-        /// The defaults.
         public init() {}
 
         /// Adds the parameters of the provider. Of two values of one name, the client's counts.
@@ -277,18 +273,15 @@ public struct SignInConfiguration: Sendable {
 
         /// The audiences that such a token may have. If empty, there are no such sign-ins.
         public var audiences: [ClientID] = []
+        public var nonce = Nonce.issued
+        public var code = CodeUse.ignore
+
+        public init() {}
 
         /// - Throws: `invalid_request` for a request without the nonce that its token must have.
         package func check(_ request: SignInRequest) throws(SignInError) {
             guard nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
         }
-        /// Who chooses the nonce.
-        public var nonce = Nonce.issued
-        /// What is done with a code.
-        public var code = CodeUse.ignore
-
-        /// The defaults.
-        public init() {}
     }
 
     /// A client's own session lifetimes; nil where ``Lifetimes`` applies.
@@ -320,7 +313,6 @@ public struct SignInConfiguration: Sendable {
         /// How long the identical sign-in may be repeated.
         public var retryWindow: Int64 = 60
 
-        /// The defaults.
         public init() {}
     }
 
@@ -331,7 +323,6 @@ public struct SignInConfiguration: Sendable {
         /// The keys that encrypt the signing keys in the store: the first encrypts, all decrypt.
         public var encryptionKeys: [EncryptionKey] = []
 
-        /// The defaults.
         public init() {}
     }
 }

@@ -22,7 +22,6 @@ struct DecryptionKeyDraft: Sendable {
     var key: DecryptionKey?
     var id: String?
 
-    /// The key with its `kid`.
     var named: DecryptionKey? {
         guard let key, let id else { return key }
         return key.named(id)

@@ -2,7 +2,6 @@ internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
 
-/// The keys of a client.
 extension ClientDraft {
     static let settings = ofAll + ofOpenID.map { $0.of(.zenkey, .oidc) } + ofSessions
 

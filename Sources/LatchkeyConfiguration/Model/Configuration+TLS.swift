@@ -20,7 +20,6 @@ extension Configuration {
         /// A port where plain HTTP is redirected to HTTPS; nil for none.
         public var redirectPort: UInt16?
 
-        /// The defaults.
         public init() {}
 
         /// Whether HTTPS is served.

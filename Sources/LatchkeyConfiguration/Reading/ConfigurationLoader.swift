@@ -123,7 +123,6 @@ public struct ConfigurationLoader: Sendable {
 
 /// A configuration that was read, and the warnings about it.
 public struct LoadedConfiguration: Sendable {
-    /// The configuration.
     public let configuration: Configuration
     /// The settings that are unsafe or have no effect, and former names of keys.
     public let warnings: [ConfigurationProblem]

@@ -64,7 +64,6 @@ extension Setting {
         }
     }
 
-    /// The names of ``kinds``.
     var kindNames: [String] { ProviderKind.allCases.filter(kinds.contains).map(\.rawValue) }
 
     /// A setting whose meaning says the default.
@@ -78,7 +77,6 @@ extension Setting {
     /// Unlike a former name it has its own value, because the values of several settings cannot be one value.
     func replaced(by successor: String) -> Setting { altered(self) { $0.successor = successor } }
 
-    /// The name and the former name.
     var names: [String] { [name] + (formerName.map { [$0] } ?? []) }
 
     /// Appended to the key of a secret in the file, where the value is the path of a file that holds the secret.

@@ -18,7 +18,6 @@ public struct SettingArguments: Sendable, Hashable {
         let text: String
     }
 
-    /// No settings.
     public init() {}
 
     /// Reads arguments.

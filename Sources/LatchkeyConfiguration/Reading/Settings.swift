@@ -26,7 +26,6 @@ public struct Settings: Sendable {
     /// Those of the core alone.
     public static let core = Settings([])
 
-    /// Of the features.
     let groups: [any FeatureSettings.Type]
     /// The providers that a feature knows; nil where no feature does.
     let presets: (@Sendable () -> [ProviderPreset])?

@@ -126,7 +126,6 @@ protocol GroupDraft: Sendable {
 
 /// Where a group is, and what it has.
 struct GroupPlace: Sendable {
-    /// The place of the group's entry.
     var origin = ConfigurationOrigin.none
     /// The places of the settings that it gives.
     var given: [String: ConfigurationOrigin] = [:]

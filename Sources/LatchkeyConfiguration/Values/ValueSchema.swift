@@ -80,6 +80,5 @@ package struct ValueSchema: Sendable {
         ])
     }
 
-    /// The schema of this name among the definitions.
     static func definition(_ name: String) -> ValueSchema { ValueSchema([("$ref", .string("#/definitions/" + name))]) }
 }

@@ -11,7 +11,6 @@ public struct InvalidValueError: Error, CustomStringConvertible {
         self.remedy = remedy
     }
 
-    /// The reason and the remedy.
     public var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 

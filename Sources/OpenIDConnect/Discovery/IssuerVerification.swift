@@ -218,7 +218,6 @@ package protocol IssuerBindings: Sendable {
 package final class MemoryIssuerBindings: IssuerBindings {
     private let state: Mutex<KnownIssuers>
 
-    /// - Parameter known: What is known at the beginning.
     package init(_ known: KnownIssuers = KnownIssuers()) { state = Mutex(known) }
 
     package func known(of network: MCCMNC, _ issuer: String) -> KnownIssuer {

@@ -54,7 +54,6 @@ public enum ContentEncryption: String, Sendable, Hashable, CaseIterable {
     /// AES-GCM with a key of 256 bits.
     case a256GCM = "A256GCM"
 
-    /// Of the key.
     var keyBytes: Int {
         switch self {
         case .a128GCM: 16

@@ -71,7 +71,6 @@ public struct IDTokenRules: Sendable, Hashable {
     /// at providers other than carriers.
     package var isLenient = false
 
-    /// The defaults.
     public init() {}
 
     /// For tokens that an app brings: no code verifier stands in for a nonce, and they are good for ten minutes.
@@ -152,7 +151,6 @@ public struct IDTokenExpectation: Sendable {
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
 public struct OriginalIDToken: Sendable, Hashable {
-    /// The issuer (`iss`).
     public let issuer: String
     /// The user at the issuer (`sub`).
     public let subject: String
@@ -168,7 +166,6 @@ public struct OriginalIDToken: Sendable, Hashable {
         /// The authorized party (`azp`); nil if the token named none.
         public let authorizedParty: String?
 
-        /// The claims of a token.
         public init(authTime: Timestamp?, nonce: String?, authorizedParty: String?) {
             self.authTime = authTime
             self.nonce = nonce
@@ -211,7 +208,6 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public let portTokens: [Secret]
     /// The provider's id of the user's session (`sid`), if the token names one.
     public let sessionID: String?
-    /// All claims.
     let claims: JSONObject
 
     /// The claims of a context that meets every rule, so that no required claim is missing.

@@ -325,7 +325,6 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The padding of an RSA signature.
     var padding: _RSA.Signing.Padding {
         switch self {
         case .ps256, .ps384, .ps512: .PSS

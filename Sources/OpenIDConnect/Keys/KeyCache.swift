@@ -235,7 +235,6 @@ final class KeyCaches: Sendable {
 public struct KeyStatus: Sendable, Hashable {
     /// As the issuer's metadata spells it.
     public let issuer: String
-    /// When the keys came.
     public let fetchedAt: Timestamp
     /// Until then no new fetch is needed.
     public let freshUntil: Timestamp

@@ -80,7 +80,6 @@ extension RelyingParty {
         return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
     }
 
-    /// What is demanded of every ID token.
     package var idTokenRules: IDTokenRules { configuration.idTokenRules }
 
     /// The provider's usable keys: from the cache, or fetched.

@@ -2,9 +2,7 @@ public import Primitives
 
 /// A client registered with a provider, and its authentication.
 public struct ClientCredentials: Sendable, Hashable {
-    /// The client.
     public let clientID: ClientID
-    /// How it authenticates.
     public let authentication: ClientAuthentication
     /// How its ID tokens are encrypted; nil if they are not.
     public let idTokenDecryption: ResponseDecryption?
@@ -146,7 +144,6 @@ public struct ClientCredentials: Sendable, Hashable {
 
 /// A client identifier (RFC 6749 section 2.2): 1 to 255 printable ASCII characters (VSCHAR).
 public struct ClientID: Sendable, Hashable, CustomStringConvertible {
-    /// The identifier.
     public let text: String
 
     /// An identifier, or nil if it is empty, too long, or has a character that RFC 6749 appendix A.1 does not allow.

@@ -133,7 +133,6 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     /// How long the circuit breaker stays open at first, in seconds. Each failed probe doubles it, up to a minute.
     public var pause: Int64 = 5
 
-    /// The defaults.
     public init() {}
 
     var newBreaker: CircuitBreaker { CircuitBreaker(failures: failures, pause: pause) }

@@ -49,7 +49,6 @@ package final class ProtocolRecord: Sendable {
         package internal(set) var own: IssuerBinding?
     }
 
-    /// What is recorded.
     package struct Contents: Sendable {
         /// The requests in the order in which they ended. A request that another sign-in had begun is not among them.
         package private(set) var exchanges: [Exchange] = []

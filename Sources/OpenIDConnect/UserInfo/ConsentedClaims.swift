@@ -23,7 +23,6 @@ public enum ConsentedClaim: String, Sendable, Hashable, CaseIterable {
 
 /// The values of some ``ConsentedClaim``s. It prints and reflects as `‹redacted›`.
 public struct ConsentedClaims: Sendable, Hashable, Redacted {
-    /// A value.
     public enum Value: Sendable, Hashable {
         /// At most 255 bytes without control characters.
         case text(String)
@@ -45,16 +44,13 @@ public struct ConsentedClaims: Sendable, Hashable, Redacted {
 
     private var values: [ConsentedClaim: Value] = [:]
 
-    /// No claims.
     public init() {}
 
-    /// The value of a claim; nil if there is none.
     public subscript(claim: ConsentedClaim) -> Value? {
         get { values[claim] }
         set { values[claim] = newValue }
     }
 
-    /// Whether there is no claim.
     public var isEmpty: Bool { values.isEmpty }
 
     /// The claims with a value, in their declared order.

@@ -14,7 +14,6 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     /// Whether the provider could not tell all: what is missing here is not withdrawn by the user.
     public var isPartial = false
 
-    /// No attributes.
     public init() {}
 
     /// Reads the claims of a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that
@@ -175,7 +174,6 @@ public struct UserInfo: Sendable, Hashable, Redacted {
 
 /// The response of a userinfo endpoint (OpenID Connect Core section 5.3.2).
 enum UserInfoResponse: Sendable {
-    /// The claims as plain JSON.
     case plain(JSONObject)
     /// The claims of a JWT that was encrypted for the client and is not signed. Anyone could have encrypted them: like
     /// plain JSON, they are the provider's by their connection only.

@@ -1,9 +1,7 @@
 import HTTPCore
 package import Primitives
 
-/// Writes requests as bytes.
 package struct RequestWriter: Sendable {
-    /// Where requests are written to.
     package enum Recipient: Sendable { case server, proxy }
 
     /// Fields that decide on the framing or the connection, which are this client's.

@@ -102,7 +102,6 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         self.weight += weight
     }
 
-    /// Removes the value of a key.
     @inlinable
     @discardableResult
     package mutating func remove(_ key: Key) -> Value? {

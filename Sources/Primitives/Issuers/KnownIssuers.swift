@@ -49,7 +49,6 @@ package struct KnownIssuers: Sendable, Hashable {
 package struct KnownIssuer: Sendable, Hashable {
     /// The issuer that the network has named before; nil if it has named none.
     package var networkIssuer: String?
-    /// The issuer's binding; nil if there is none.
     package var binding: IssuerBinding?
 
     package init(networkIssuer: String? = nil, binding: IssuerBinding? = nil) {

@@ -101,7 +101,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The serialized origin, such as `https://app.example.com`.
     public let text: String
 
-    /// The same as ``text``.
     public var description: String { text }
 
     /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin

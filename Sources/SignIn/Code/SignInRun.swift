@@ -203,7 +203,6 @@ extension UserVerification {
     /// What is asked for, and what the client always asks for.
     var scopes: [String] { demand.scopes + client.rules.scopes }
 
-    /// Whether the user's attributes are asked for.
     package var wantsAttributes: Bool {
         demand.scopes.contains { $0 != "openid" } || client.rules.scopes.contains { $0 != "openid" }
     }
@@ -338,7 +337,6 @@ package final class SignInRequest: Sendable {
     /// Whether the redirect URI is this server's own, or there is none.
     var hasOwnRedirectURI: Bool { isRedirectFlow || standsInForCode }
 
-    /// Whether the request needs an ID token to confirm it.
     var needsIDToken: Bool { nonce != nil && !isRedirectFlow || demand.needsIDToken }
 
     package init(

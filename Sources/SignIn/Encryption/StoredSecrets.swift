@@ -54,7 +54,6 @@ package struct KeyProtection: Sendable {
         }
     }
 
-    /// Whether the stored key is not in plain form.
     package static func isEncrypted(_ stored: [UInt8]) -> Bool { stored.first == Form.encrypted }
 
     /// Whether keys are encrypted; else they are stored in plain form.
@@ -197,7 +196,6 @@ package struct EncryptedOneTimeStore: Sendable {
 /// Marks a token that stands in for a code as used.
 package struct TokenUse: Sendable {
     let record: OneTimeRecord
-    /// The error of a second use.
     let usedBefore: SignInError
 }
 

@@ -21,10 +21,8 @@ package struct TokenVault: Sendable {
 
     package init(keys: [EncryptionKey]) { self.keys = keys }
 
-    /// The id of the key that encrypts; nil if there is none.
     package var currentKeyID: String? { keys.first?.id }
 
-    /// Whether the key with this id is configured.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
     package func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(VaultError) -> SealedTokens {
@@ -362,7 +360,6 @@ struct UserClaims: Sendable, Equatable {
     /// Bounds a user's row: the oldest are left out.
     static let maximumClients = 16
 
-    /// The claims of a client; nil if there are none.
     subscript(clientID: String) -> ClientClaims? { clients.first { $0.clientID == clientID } }
 
     mutating func set(_ client: ClientClaims) {

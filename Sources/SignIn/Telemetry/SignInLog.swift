@@ -184,7 +184,6 @@ package struct SignInReport: Sendable {
         case store
     }
 
-    /// The duration of a step.
     package struct StepTime: Sendable, Hashable {
         package let step: Step
         /// The nanoseconds that the step took in all, without the steps that interrupted it.
@@ -202,7 +201,6 @@ package struct SignInReport: Sendable {
     /// The carrier's network; nil if discovery does not know it, and for providers other than carriers.
     package let network: MCCMNC?
     package let outcome: Outcome
-    /// The check of the ID token that failed, if one did.
     package let check: IDTokenCheck?
     /// The step that failed; nil after a success, and if the request was refused before the first step.
     package let failedStep: Step?
@@ -210,7 +208,6 @@ package struct SignInReport: Sendable {
     package let fault: SignInError.Fault?
     /// What was wrong, as the log says it; nil after a success.
     package let cause: String?
-    /// The steps in order.
     package let steps: [StepTime]
     /// The duration of the whole sign-in.
     package let nanoseconds: UInt64
