@@ -63,10 +63,7 @@ package struct NativeSignInSettings: FeatureSettings {
     private static func clients(
         in configuration: Configuration
     ) -> [(provider: Configuration.Provider, client: Configuration.Client)] {
-        // Firebase has the nonce of native sign-ins, but not the sign-ins.
-        configuration.providers.filter { $0.kind != .firebasePNV }.flatMap { provider in
-            provider.clients.filter { $0.rules.native != .init() }.map { (provider, $0) }
-        }
+        configuration.providers.flatMap { provider in provider.nativeClients.map { (provider, $0) } }
     }
 }
 
