@@ -224,7 +224,6 @@ struct ProviderGrant: Sendable {
     }
 
     /// Deletes tokens that must not be used any more, and records why, unless the row has changed.
-    /// - Parameter check: The check of the ID token that failed, if one did.
     private func end(
         _ record: ProviderTokenRecord, version: Int64, _ ending: Ending, _ check: IDTokenCheck? = nil
     ) async throws(SignInError) {

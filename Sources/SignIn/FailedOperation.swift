@@ -147,7 +147,6 @@ extension FailedOperation {
 
 extension FailedOperation.Value {
     /// An unverified token, and the result of each check.
-    /// - Parameter failed: The check that the token was refused by.
     package static func token<Check>(
         _ text: Secret, maximumBytes: Int, _ explanation: TokenExplanation<Check>?, failed: Check?
     ) -> Self {

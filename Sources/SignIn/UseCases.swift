@@ -24,7 +24,6 @@ package struct UseCases: Sendable {
     /// - Parameters:
     ///   - readinessPatience: How long the store may take for its readiness.
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
-    ///   - observers: Called at the end of every sign-in.
     ///   - registrar: Registers unknown users. Without one, a sign-in creates its user.
     ///   - formerIdentitySources: Prove that accounts move. Without one, none does.
     package init(

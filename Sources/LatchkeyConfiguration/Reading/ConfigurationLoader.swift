@@ -24,9 +24,7 @@ public struct ConfigurationLoader: Sendable {
     private let settings: Settings
     private let files: FileReader
 
-    /// - Parameters:
-    ///   - settings: The keys that there are.
-    ///   - files: Reads the configuration file and the files that it names.
+    /// - Parameter files: Reads the configuration file and the files that it names.
     public init(_ settings: Settings = .core, files: FileReader = .system) {
         self.settings = settings
         self.files = files

@@ -33,7 +33,6 @@ extension Setting {
     /// - Parameters:
     ///   - name: The key, with its group: `greeting.name`.
     ///   - formerName: The key of earlier versions, which is read with a warning.
-    ///   - path: Where the value goes.
     ///   - isSecret: Whether the value is never shown, and may be in a file of its own.
     ///   - meaning: One or two sentences for the reference.
     public init<Value>(

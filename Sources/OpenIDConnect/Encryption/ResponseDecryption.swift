@@ -12,7 +12,6 @@ public struct ResponseDecryption: Sendable, Hashable {
     /// The only content encryption.
     public let encryption: ContentEncryption
 
-    /// - Parameter otherKey: Nil for none.
     public init(key: DecryptionKey, otherKey: DecryptionKey? = nil, encryption: ContentEncryption) {
         self.key = key
         self.otherKey = otherKey

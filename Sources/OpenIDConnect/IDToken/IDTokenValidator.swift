@@ -31,7 +31,6 @@ package struct IDTokenValidator: Sendable {
     }
 
     /// Applies every rule, also after one that is not met.
-    /// - Parameter algorithms: What the token may be signed with.
     package func explain(
         _ token: TokenExamination, signedWith algorithms: Set<SigningAlgorithm>,
         expecting expectation: IDTokenExpectation, now: Timestamp
@@ -74,7 +73,6 @@ public struct IDTokenRules: Sendable, Hashable {
     public init() {}
 
     /// For tokens that an app brings: no code verifier stands in for a nonce, and they are good for ten minutes.
-    /// - Parameter audiences: Those that the tokens may name besides.
     package func ofNativeTokens(trusting audiences: Set<ClientID> = []) -> IDTokenRules {
         altered(self) {
             $0.trustedAudiences.formUnion(audiences)

@@ -120,9 +120,7 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
 
 extension RelyingParty {
     /// Checks the signature of a message with the provider's keys, which are fetched if they are not cached.
-    /// - Parameters:
-    ///   - bucket: Limits the fetches of newer keys after a signature that does not verify.
-    ///   - provider: Finds the provider, whose keys may have signed the message.
+    /// - Parameter bucket: Limits the fetches of newer keys after a signature that does not verify.
     func checkSignature<Context>(
         of message: UnverifiedMessage<Context>, limitedBy bucket: borrowing Mutex<TokenBucket>,
         at provider: () async throws(OIDCError) -> ProviderMetadata

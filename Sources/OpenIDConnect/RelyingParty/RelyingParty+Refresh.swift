@@ -25,10 +25,7 @@ extension RelyingParty {
     /// Gets new tokens for a refresh token, by one request that is never repeated. An ID token in the response is
     /// validated; there need not be one.
     ///
-    /// - Parameters:
-    ///   - original: The ID token of the sign-in.
-    ///   - key: The key that the refresh token may be bound to; nil for none.
-    ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
+    /// - Parameter algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
     ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/invalidIDToken`` with the check that
     ///   failed, and then no token of the response may be used; ``OIDCError/Code/unusableResponse`` or a transport

@@ -86,10 +86,8 @@ extension RelyingParty {
     /// Calls an API of a provider with an access token, once. The token is spent in every case.
     ///
     /// - Parameters:
-    ///   - what: Names the call in errors.
     ///   - headers: Besides those of every call.
     ///   - body: JSON, for a `POST`.
-    ///   - read: Reads the response.
     /// - Throws: What `read` throws, or a transport code.
     package func call<Value>(
         _ what: StaticString, _ method: OutboundRequest.Method, _ url: EndpointURL,

@@ -51,7 +51,6 @@ public struct ClientCredentials: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - form: `client_id` is added where the method needs it and the form lacks it.
-    ///   - url: Where the form goes.
     ///   - provider: Accepts the client's authentication method.
     ///   - id: Of a client assertion. Unique: a provider refuses a second use.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.

@@ -90,7 +90,6 @@ extension RelyingParty {
     }
 
     /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.
-    /// - Parameter endpoint: Names the request in the error.
     func demand<Value>(
         of provider: ProviderMetadata, for endpoint: EndpointURL, _ body: () throws(OIDCError) -> Value
     ) throws(OIDCError) -> Value {
@@ -108,7 +107,6 @@ extension RelyingParty {
     }
 
     /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
-    /// - Parameter endpoint: Names the request in the error.
     func check(
         _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
     ) throws(OIDCError) {
@@ -154,7 +152,6 @@ public struct TokenResponse: Sendable, Hashable {
     ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
     ///
     /// - Parameters:
-    ///   - presence: Whether the response has an ID token.
     ///   - dialect: That of a provider without ID tokens. Then a response may be a form.
     ///   - proofKey: The key of the request's proof; nil if it had none. Then the token type DPoP is refused.
     ///   - mustBeBound: Whether a Bearer token is refused.

@@ -50,10 +50,8 @@ final class CarrierBulkhead: HTTPClient {
 
     /// Sends a request and reads its response. A failure of the transport becomes a protocol step's, and every
     /// error names the request.
-    /// - Parameters:
-    ///   - what: Names the request in the error.
-    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
-    ///     may be where the request may have been sent.
+    /// - Parameter codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil
+    ///   if it may be where the request may have been sent.
     func send<Value>(
         _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?,
         read: (OutboundResponse) throws(OIDCError) -> Value

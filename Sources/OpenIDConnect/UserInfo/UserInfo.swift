@@ -279,11 +279,9 @@ extension RelyingParty {
     /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
     ///
     /// - Parameters:
-    ///   - key: The key that the access token is bound to; nil for a Bearer token.
     ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
     ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
     ///     response is plain JSON, or signed with one of the usual ones.
-    ///   - usual: The usual algorithms of the client.
     ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
     ///     userinfo is encrypted.
     ///   - fallBack: Is called with the failure where the attributes of the ID token are returned instead: there are no

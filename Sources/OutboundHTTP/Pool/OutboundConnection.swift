@@ -158,7 +158,6 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     }
 
     /// Closes the connection.
-    /// - Returns: The exchange that it had.
     func end() -> Exchange? {
         let exchange = exchange.take()
         close()

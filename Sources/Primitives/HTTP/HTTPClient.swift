@@ -158,7 +158,6 @@ public struct OutboundError: Error, Sendable, Hashable {
     public let retryAfter: Int64?
 
     /// An error of the transport.
-    /// - Parameter reason: The ``fault``.
     public init(_ code: Code, mayHaveBeenSent: Bool, host: String? = nil, reason: String, retryAfter: Int64? = nil) {
         self.code = code
         self.mayHaveBeenSent = mayHaveBeenSent

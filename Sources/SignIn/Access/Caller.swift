@@ -13,7 +13,6 @@ package struct Caller: Sendable, Hashable {
         isKeyless = false
     }
 
-    /// - Parameter hash: That by which the key is known.
     package init(apiKeyHash hash: TokenHash) {
         self.hash = hash
         isKeyless = false

@@ -201,11 +201,7 @@ package struct SignInCompletion: Sendable {
         return found
     }
 
-    /// - Parameters:
-    ///   - provider: Whose tokens are stored.
-    ///   - scopes: What the sign-in asked for.
-    ///   - complete: Completes the record.
-    /// - Returns: The session, and the record that stores it.
+    /// - Parameter provider: Whose tokens are stored.
     package func begin(
         _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
         asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID,
@@ -232,9 +228,6 @@ package struct SignInCompletion: Sendable {
         return (Started(issued: issued, ticket: ticket), record)
     }
 
-    /// - Parameters:
-    ///   - signedIn: The user as stored with the session.
-    ///   - isRepeated: Whether the same sign-in ended before.
     package func end(
         _ started: Started, by signedIn: SignedInUser, _ correlationID: CorrelationID, isRepeated: Bool = false
     ) -> SignedIn {

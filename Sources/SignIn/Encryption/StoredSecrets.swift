@@ -205,7 +205,6 @@ extension EncryptedOneTimeStore {
     /// - Parameters:
     ///   - name: Of the token and of its server.
     ///   - seconds: How long the token is known as used: at least as long as it is accepted.
-    ///   - error: Of a second use.
     package func use(
         of token: Secret, _ name: String, seconds: Int64 = 600, orThrow error: SignInError
     ) -> TokenUse {

@@ -121,7 +121,6 @@ package struct ProviderTokens: Sendable, Hashable {
     /// The upper bound of a stated lifetime: ten years, in seconds.
     private static let longestLife: Int64 = 315_360_000
 
-    /// - Parameter idToken: The ID token of the same response, if the provider has ID tokens.
     package init(_ response: TokenResponse, _ idToken: VerifiedIDToken? = nil, at now: Timestamp) {
         original = idToken?.claimsForRefresh
         accessToken = response.accessToken
@@ -270,7 +269,6 @@ package struct ClaimsVault: Sendable {
     }
 
     /// Gives a user the claims of a sign-in.
-    /// - Parameter scopes: What the sign-in asked for.
     package func update(with brought: ClientClaims, asked scopes: [String]) -> ClaimsUpdate {
         { publicID, earlier in
             guard earlier != nil || !brought.claims.isEmpty else { return nil }
