@@ -6,9 +6,7 @@ package import StorageModel
 /// All use cases, over one store.
 package struct UseCases: Sendable {
     package var providers: Providers { environment.providers }
-    /// For the use cases of features.
     package let environment: Environment
-    /// For the sign-ins of features.
     package let completion: SignInCompletion
     package let signIn: SignInWithCode
     package let nonceIssuer: NonceIssuer
@@ -71,9 +69,7 @@ package final class Environment: Sendable {
     package let logger: Logger
     /// For callers without an API key: the log lines that anyone can cause.
     package let refusals: LogSamplers
-    /// Called at the end of every sign-in.
     package let observers: [SignInObserver]
-    /// Called with each failed operation.
     package let failures: [FailureObserver]
 
     init(

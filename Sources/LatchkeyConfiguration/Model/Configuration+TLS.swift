@@ -28,7 +28,6 @@ extension Configuration {
 }
 
 extension Configuration.TLS {
-    /// The settings that name files, and the files.
     package var files: [(key: String, path: String)] {
         [
             ("tls.certificate_file", certificateFile), ("tls.private_key_file", privateKeyFile),

@@ -128,7 +128,6 @@ public struct LoadedConfiguration: Sendable {
     public let origins: [String: ConfigurationOrigin]
 }
 
-/// The contents of the file.
 struct ConfigurationDocument: Sendable {
     var entries: [ConfigurationEntry] = []
     var isReadableByAll = false

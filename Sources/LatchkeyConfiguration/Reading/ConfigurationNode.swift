@@ -77,10 +77,8 @@ struct ConfigurationNode: Sendable {
     }
 }
 
-/// A name and its value in a mapping.
 struct ConfigurationEntry: Sendable {
     var name: String
-    /// The place of the name.
     var origin: ConfigurationOrigin
     var node: ConfigurationNode
 }

@@ -19,7 +19,6 @@ public struct Setting<Root: Sendable>: Sendable {
     fileprivate(set) var show: @Sendable (Root) -> String
     /// The setting that has taken the place of this one, which is then read with a warning; nil for a present one.
     var successor: String?
-    /// What a reload takes over.
     var reload = ConfigurationKey.Reload.nothing
     /// What to do if it is missing; nil for a setting that may be left out.
     fileprivate(set) var demand: String?

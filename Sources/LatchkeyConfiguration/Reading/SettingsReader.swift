@@ -127,9 +127,7 @@ protocol GroupDraft: Sendable {
 /// Where a group is, and what it has.
 struct GroupPlace: Sendable {
     var origin = ConfigurationOrigin.none
-    /// The places of the settings that it gives.
     var given: [String: ConfigurationOrigin] = [:]
-    /// Whether a problem with it was reported.
     var isBroken = false
 }
 

@@ -147,7 +147,6 @@ struct MetadataQuestion: Hashable, Sendable {
     var clientID: ClientID?
 }
 
-/// How a request for metadata ended.
 enum MetadataOutcome<Metadata: Sendable>: Sendable {
     case fetched(Metadata)
     /// Metadata of an earlier request serves on.
@@ -230,7 +229,6 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         return .failed(error)
     }
 
-    /// Makes metadata stale soon.
     mutating func distrust(_ metadata: Metadata, at now: Timestamp) {
         for (source, var entry) in entries.entries where entry.metadata == metadata {
             entry.freshness.limit(to: now.advanced(bySeconds: rules.retryInterval))

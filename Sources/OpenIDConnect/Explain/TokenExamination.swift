@@ -40,7 +40,6 @@ package struct TokenExamination: Sendable {
             self, .init(issuer: issuer, clients: clients, rules: rules, now: moment), listed: listed)
     }
 
-    /// Makes every check of a signed authorization response.
     package func explainedAsAuthorizationResponse(
         of issuer: String, for clients: [ClientID: SigningAlgorithm], _ rules: IDTokenRules, at moment: Timestamp
     ) -> AuthorizationResponseExplanation {

@@ -32,7 +32,6 @@ extension LogoutTokenCheck: MessageCheck {}
 
 extension AuthorizationResponseCheck: MessageCheck {}
 
-/// What a message is checked against.
 struct MessageRequirements: Sendable {
     let issuer: String
     /// Our clients, each with what its messages may be signed with.
@@ -44,7 +43,6 @@ struct MessageRequirements: Sendable {
     var algorithms: Set<SigningAlgorithm> { clients.values.reduce([]) { $0.union($1) } }
 }
 
-/// The claims of a message and what they are checked against.
 protocol MessageValidationContext: IssuedClaims, Sendable {
     associatedtype Check: MessageCheck
 

@@ -1,6 +1,5 @@
 public import Primitives
 
-/// What an access token gives access to.
 extension RelyingParty {
     /// The response of a provider's resource.
     public enum ResourceResponse: Sendable {

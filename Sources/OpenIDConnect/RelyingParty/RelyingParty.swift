@@ -25,7 +25,6 @@ public final class RelyingParty: Sendable {
     let issuerConfigurations: IssuerConfigurations
     /// Limits the fetches of newer keys on behalf of logout tokens.
     let logoutKeyFetches: Mutex<TokenBucket>
-    /// The nonces that servers demand in proofs.
     let dpopNonces = DPoPNonces()
     /// Limits the fetches of newer keys on behalf of signed authorization responses.
     let responseKeyFetches: Mutex<TokenBucket>

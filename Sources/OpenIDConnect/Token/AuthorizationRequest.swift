@@ -150,6 +150,5 @@ public enum Prompt: String, Sendable, Hashable, CaseIterable {
 }
 
 extension [String] {
-    /// The texts with spaces between them; nil if there are none.
     var spaceSeparated: String? { isEmpty ? nil : joined(separator: " ") }
 }

@@ -135,7 +135,6 @@ public struct ClientCredentials: Sendable, Hashable {
         }
     }
 
-    /// What to do if a provider refuses such credentials.
     package static let encodingRemedy =
         "if the provider does not decode the percent-encoded id and secret of HTTP Basic (RFC 6749 section 2.3.1), set "
         + "client_secret_basic_encoding to plain"
@@ -233,7 +232,6 @@ public enum ClientAssertionAudience: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ProviderMetadata {
-    /// The audience of an assertion in a request to an endpoint.
     fileprivate func text(of audience: ClientAssertionAudience, at endpoint: EndpointURL) -> String {
         switch audience {
         case .issuer: issuer

@@ -1,6 +1,5 @@
 public import Primitives
 
-/// What is exchanged for tokens at the token endpoint.
 enum TokenGrant {
     /// RFC 6749 section 4.1.3, RFC 7636 section 4.5. Without a redirect URI, the request has none.
     case authorizationCode(Secret, redirectURI: String?, codeVerifier: CodeVerifier?)
@@ -135,7 +134,6 @@ public struct TokenResponse: Sendable, Hashable {
     /// What the request for the user repeats, in a dialect that demands it.
     public let userMember: String?
 
-    /// Whether a response has an ID token.
     enum IDTokenPresence {
         /// The response to a code (OpenID Connect Core section 3.1.3.3).
         case required

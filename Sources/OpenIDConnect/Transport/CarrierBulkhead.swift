@@ -65,7 +65,6 @@ final class CarrierBulkhead: HTTPClient {
         }
     }
 
-    /// How many requests are under way.
     var inFlight: Int { state.withLock { $0.inFlight.values.reduce(0, +) } }
 
     /// The destinations whose circuit breaker is not closed.
@@ -225,7 +224,6 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Notes how a request that passed ended.
     package mutating func end(_ ticket: Ticket, _ outcome: Outcome, now: Timestamp) {
         guard ticket.period == period else { return }
         switch (state, outcome) {

@@ -54,7 +54,6 @@ package final class ProtocolRecord: Sendable {
         package private(set) var exchanges: [Exchange] = []
         /// The metadata that was used; nil if there was none.
         package internal(set) var provider: ProviderMetadata?
-        /// The last ID token that was validated.
         package internal(set) var validation: Validation?
         /// The provider's keys that a signature was checked with, at most the first two sets.
         package private(set) var keySets: [JSONWebKeySet] = []

@@ -56,12 +56,10 @@ public struct ConsentedClaims: Sendable, Hashable, Redacted {
     /// The claims with a value, in their declared order.
     public var present: [ConsentedClaim] { ConsentedClaim.allCases.filter { values[$0] != nil } }
 
-    /// The claims that satisfy a condition.
     package func filtered(_ isIncluded: (ConsentedClaim) -> Bool) -> ConsentedClaims {
         altered(self) { $0.values = $0.values.filter { isIncluded($0.key) } }
     }
 
-    /// The claims whose scopes were asked for.
     package func requested(by scopes: [String]) -> ConsentedClaims {
         isEmpty ? self : filtered { scopes.contains($0.rawValue) }
     }

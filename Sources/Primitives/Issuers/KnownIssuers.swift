@@ -122,7 +122,6 @@ package struct IssuerBinding: Sendable, Hashable {
     package let tokenHost: String
     /// All hosts that endpoints may be on, spelled like ``tokenHost``.
     package let hosts: Set<String>
-    /// Why the binding is trusted.
     package let trust: Trust
 
     package init(issuer: String, jwksURI: String, tokenHost: String, hosts: Set<String>, trust: Trust) {

@@ -57,7 +57,6 @@ package final class SignInRun: UserVerification {
         log.note(message, details, at: level)
     }
 
-    /// Whether ``NonceIssuer`` must have issued the request's nonce.
     package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.hasOwnRedirectURI }
 
     package func discoverProvider() async throws(SignInError) -> ProviderMetadata {
@@ -195,7 +194,6 @@ package protocol UserVerification {
     /// Starts the time of a step, and ends the step before.
     func begin(_ step: SignInReport.Step)
 
-    /// Writes a log line of its own, at once.
     func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level)
 }
 

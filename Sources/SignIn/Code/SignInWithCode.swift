@@ -146,7 +146,6 @@ extension SignInWithCode {
         return verified
     }
 
-    /// How many requests wait for an identical one, over all sign-ins.
     package var waitingCount: Int { idempotency.waiterCount }
 }
 
@@ -273,7 +272,6 @@ package final class VerifiedSignIn: Sendable {
     /// store it.
     package let tokenUse: TokenUse?
 
-    /// A user with what the provider tells.
     package init(
         _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
         providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
@@ -306,14 +304,12 @@ package final class VerifiedSignIn: Sendable {
     }
 }
 
-/// The outcome of a sign-in that was not refused.
 package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
     /// The provider vouches for a user who is unknown here and must register first.
     case mustRegister(RegistrationOffer)
 }
 
-/// A user has a new session.
 package struct SignedIn: Sendable {
     package let tokens: SessionTokens
     package let userID: UserID

@@ -7,7 +7,6 @@ package import StorageModel
 ///
 /// The first key encrypts and all decrypt, so that keys can be changed while servers run (docs/providers.md).
 package struct TokenVault: Sendable {
-    /// Why stored tokens cannot be read.
     package enum VaultError: String, Error {
         /// Their key is not configured.
         case unknownKey = "unknown_key"
@@ -295,7 +294,6 @@ package struct ClaimsVault: Sendable {
         return content(of: stored, of: Self.user(publicID)).map(UserClaims.init)
     }
 
-    /// Whether stored claims have the form that ``stored(_:of:)`` makes now.
     private func isCurrent(_ stored: String?) -> Bool {
         guard let stored, let key = keys.first else { return true }
         return stored.hasPrefix(key.id + ":")

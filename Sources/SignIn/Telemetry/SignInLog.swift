@@ -119,7 +119,6 @@ package struct SignInLog {
 }
 
 extension SignInReport.Kind {
-    /// The message of the log line.
     package var event: String {
         switch self {
         case .signIn: "sign-in"
@@ -229,7 +228,6 @@ extension SignInReport {
 package typealias SignInObserver = @Sendable (SignInReport) -> Void
 
 extension SignInReport {
-    /// How a sign-in ended.
     package enum Outcome: Sendable, Hashable, CaseIterable {
         case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
         /// By the user, or the provider for them: `access_denied`, and the providers' own codes for that.
@@ -241,7 +239,6 @@ extension SignInReport {
             [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized, .denied]
             + SignInError.Code.allCases.map(Outcome.refused)
 
-        /// The name in logs and metrics.
         package var name: String {
             switch self {
             case .signedIn: "signed_in"
@@ -269,7 +266,6 @@ extension SignInReport {
     }
 }
 
-/// The durations of the steps of one sign-in.
 package struct StepTimes: Sendable {
     /// Room for the steps of most sign-ins at once.
     private static let usualSteps = 6
