@@ -14,9 +14,7 @@ struct NativeIDToken: RequestVerifier {
     let oneTimeStore: EncryptedOneTimeStore
     let nonces: any OneTimeRecordStore
 
-    func check(_ request: SignInRequest) throws(SignInError) {
-        guard rules.nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
-    }
+    func check(_ request: SignInRequest) throws(SignInError) { try rules.check(request) }
 
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
         let request = run.request
@@ -25,7 +23,7 @@ struct NativeIDToken: RequestVerifier {
             run.begin(.attempt)
             try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
         }
-        let use = use(of: idToken, in: run)
+        let use = oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
         let code = rules.code == .redeem && run.target.server.rules.storesTokens ? code : nil
         // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
         if code != nil { try await oneTimeStore.spend(use) }
@@ -71,18 +69,6 @@ struct NativeIDToken: RequestVerifier {
         return idToken.attributes(members, isPartial: true)
     }
 
-    /// Marks the token as used for as long as it could be accepted. By what is signed of it: a signature with ES256 can
-    /// be written in two ways.
-    private func use(of idToken: VerifiedIDToken, in run: SignInRun) -> TokenUse {
-        let accepted = run.relyingParty.idTokenRules.ofNativeTokens()
-        let end = idToken.issuedAt.advanced(bySeconds: accepted.maximumAgeSeconds + accepted.clockSkewSeconds + 1)
-        let text = run.request.code.exposed
-        let signed = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(text[..<$0]) } ?? text
-        return oneTimeStore.use(
-            of: Secret(signed), "native ID token of \(idToken.issuer)",
-            seconds: end.seconds(since: run.environment.clock.now()), orThrow: .nativeTokenUsed)
-    }
-
     /// The tokens to store, for the code beside the token. Nil without a code, or if it is not redeemed. A failure is
     /// logged: the user is known without them.
     private func redeem(
@@ -119,10 +105,6 @@ extension SignInError {
 
     static let nativeClientNotNamed = invalidRequest(
         field: "client_id", "is missing, and several clients of the provider have native sign-ins.")
-
-    static let nativeNonceMissing = invalidRequest(
-        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
-            + "nonce itself.")
 
     static let nativeTokenUsed = invalidGrant(
         "The ID token was used before. Get a new one, with a new nonce.")

@@ -32,7 +32,6 @@ public final class OutboundHTTPClient: HTTPClient {
         try self.init(configuration, resolver: Resolver())
     }
 
-    /// - Parameter resolver: Looks up host names.
     package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
         shared = try ClientContext(configuration, resolver: resolver)
         do {

@@ -249,6 +249,10 @@ extension FieldReader {
         case .string(let string)? where string.utf8.count <= 32: text = string
         default: return false
         }
+        // No such text begins with a digit but 0 and 6: most codes need no more.
+        if let first = text.utf8.first, first.isASCIIDigit, first != UInt8(ascii: "0"), first != UInt8(ascii: "6") {
+            return false
+        }
         return text.utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: " ") }.allSatisfy { part in
             Self.noNetwork.contains { part.elementsEqual($0.utf8) }
                 || name != "mnc" && part.allSatisfy { $0 == UInt8(ascii: "0") }

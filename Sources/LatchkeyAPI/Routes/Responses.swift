@@ -167,7 +167,7 @@ extension SignInError.Code {
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
             .refusedByProvider, .notOnMobileNetwork:
             .unauthorized
-        case .emailDomainBlocked, .userNotRegistered, .grantRevoked, .simSwapped: .forbidden
+        case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists, .lastIdentity, .grantMissing, .receiptRedeemed: .conflict
         case .rateLimited: .tooManyRequests

@@ -209,7 +209,10 @@ extension ProviderDraft {
         let shared: Set = ["redirect_uris", "client_types", "require_code_challenge", "allowed_origins"]
         return ClientDraft.settings.map {
             $0.ofProvider(
-                \.client, $0.kinds.intersection([.oidc, .oauth2] + (shared.contains($0.name) ? [.camara] : [])))
+                \.client,
+                $0.kinds.intersection(
+                    [.oidc, .oauth2] + (shared.contains($0.name) ? [.camara] : [])
+                        + ($0.name == "native_nonce" ? [.firebasePNV] : [])))
         }.filter { !own.contains($0.name) }
     }()
 
@@ -324,10 +327,6 @@ extension ProviderDraft {
             "project_id", .optional(.projectID), \.projectID,
             "The id of the Firebase project, which its tokens name as the other audience."
         ).required("give the project ID that the Firebase console shows"),
-        Setting(
-            "token_nonce", .choice, \.client.rules.nonce,
-            "The nonce of a token. client: a request may have one, and then the token has it; issued: only a nonce "
-                + "that this server has issued is accepted, once."),
         Setting(
             "register_unknown_numbers", .flag(), \.firebase.registersUnknown,
             "Whether a number that no account has registers, as registration says. It may be another person's one day. "

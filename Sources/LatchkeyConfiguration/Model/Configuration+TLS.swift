@@ -20,7 +20,6 @@ extension Configuration {
         /// A port where plain HTTP is redirected to HTTPS; nil for none.
         public var redirectPort: UInt16?
 
-        /// The defaults.
         public init() {}
 
         /// Whether HTTPS is served.
@@ -29,7 +28,6 @@ extension Configuration {
 }
 
 extension Configuration.TLS {
-    /// The settings that name files, and the files.
     package var files: [(key: String, path: String)] {
         [
             ("tls.certificate_file", certificateFile), ("tls.private_key_file", privateKeyFile),

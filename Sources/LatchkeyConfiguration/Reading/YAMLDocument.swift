@@ -28,9 +28,7 @@ struct YAMLDocument: ~Copyable {
 
     /// The entries of the mapping at the top of a text; none if the text has only comments.
     ///
-    /// - Parameters:
-    ///   - path: The file's path, for the values' origins.
-    ///   - settings: The keys that there are.
+    /// - Parameter path: The file's path, for the values' origins.
     static func read(_ bytes: [UInt8], path: String, _ settings: Settings = .core) throws(YAMLError)
         -> [ConfigurationEntry]
     {

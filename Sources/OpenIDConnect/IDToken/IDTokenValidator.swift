@@ -31,7 +31,6 @@ package struct IDTokenValidator: Sendable {
     }
 
     /// Applies every rule, also after one that is not met.
-    /// - Parameter algorithms: What the token may be signed with.
     package func explain(
         _ token: TokenExamination, signedWith algorithms: Set<SigningAlgorithm>,
         expecting expectation: IDTokenExpectation, now: Timestamp
@@ -71,11 +70,9 @@ public struct IDTokenRules: Sendable, Hashable {
     /// at providers other than carriers.
     package var isLenient = false
 
-    /// The defaults.
     public init() {}
 
     /// For tokens that an app brings: no code verifier stands in for a nonce, and they are good for ten minutes.
-    /// - Parameter audiences: Those that the tokens may name besides.
     package func ofNativeTokens(trusting audiences: Set<ClientID> = []) -> IDTokenRules {
         altered(self) {
             $0.trustedAudiences.formUnion(audiences)
@@ -87,6 +84,14 @@ public struct IDTokenRules: Sendable, Hashable {
     /// The audiences that a client's tokens may name beside it.
     package func trusted(by client: ClientID) -> Set<ClientID> {
         clientAudiences[client].map(trustedAudiences.union) ?? trustedAudiences
+    }
+
+    func trusts(_ audience: ClientID, for client: ClientID) -> Bool {
+        trustedAudiences.contains(audience) || clientAudiences[client]?.contains(audience) == true
+    }
+
+    func trustsOthers(for client: ClientID) -> Bool {
+        !trustedAudiences.isEmpty || clientAudiences[client]?.isEmpty == false
     }
 }
 
@@ -144,7 +149,6 @@ public struct IDTokenExpectation: Sendable {
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
 public struct OriginalIDToken: Sendable, Hashable {
-    /// The issuer (`iss`).
     public let issuer: String
     /// The user at the issuer (`sub`).
     public let subject: String
@@ -160,7 +164,6 @@ public struct OriginalIDToken: Sendable, Hashable {
         /// The authorized party (`azp`); nil if the token named none.
         public let authorizedParty: String?
 
-        /// The claims of a token.
         public init(authTime: Timestamp?, nonce: String?, authorizedParty: String?) {
             self.authTime = authTime
             self.nonce = nonce
@@ -203,7 +206,6 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public let portTokens: [Secret]
     /// The provider's id of the user's session (`sid`), if the token names one.
     public let sessionID: String?
-    /// All claims.
     let claims: JSONObject
 
     /// The claims of a context that meets every rule, so that no required claim is missing.

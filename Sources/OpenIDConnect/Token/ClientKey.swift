@@ -104,7 +104,6 @@ public struct ClientKey: Sendable, Redacted {
     /// - Parameters:
     ///   - id: Unique, where a verifier may refuse a second use.
     ///   - lifetime: In seconds.
-    ///   - add: Adds the further claims.
     func assertion(
         type: String = "JWT", issuer: String, subject: String? = nil, audience: String, id: String? = nil,
         lifetime: Int64, now: Timestamp, _ add: (inout JSONObjectWriter) -> Void = { _ in }

@@ -46,9 +46,7 @@ package struct ResponseParser {
     /// The decoded body so far.
     package private(set) var body: [UInt8] = []
 
-    /// - Parameters:
-    ///   - bodyBytes: The most bytes of the body, before and after decompression.
-    ///   - isOfConnect: Whether the request was CONNECT.
+    /// - Parameter bodyBytes: The most bytes of the body, before and after decompression.
     package init(bodyBytes: Int, isOfConnect: Bool = false) {
         maximumBodyBytes = bodyBytes
         self.isOfConnect = isOfConnect

@@ -55,7 +55,7 @@ struct NumberApp: Sendable {
     ///   - firebaseNonce: Who chooses the nonce of its tokens.
     init(
         beside other: NumberApp? = nil, firebaseRules: FirebaseNumberRules = FirebaseNumberRules(),
-        firebaseNonce: SignInConfiguration.Client.Nonce = .client,
+        firebaseNonce: SignInConfiguration.NativeSignInRules.Nonce = .none,
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
