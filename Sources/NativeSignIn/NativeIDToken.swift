@@ -43,9 +43,8 @@ struct NativeIDToken: RequestVerifier {
     private func validate(_ run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedIDToken
     {
         var expectation = run.expectation(nonce: run.request.nonce, accessToken: nil)
-        expectation.isNative = true
+        expectation.nativeAudiences = rules.audiences
         expectation.trustedAudiences = Set(run.client.rules.trustedAudiences)
-        expectation.clientID = audience(of: run.request.code, run) ?? expectation.clientID
         do throws(OIDCError) {
             let idToken = try await run.validate(run.request.code, expectation, from: provider)
             // Whoever asked for a token with a nonce knows it; who found the token need not.
@@ -54,13 +53,6 @@ struct NativeIDToken: RequestVerifier {
         } catch {
             throw .nativeTokenInvalid(error)
         }
-    }
-
-    /// Which of the accepted audiences the token claims; any of them if it claims none, which validation refuses.
-    private func audience(of token: Secret, _ run: SignInRun) -> ClientID? {
-        let claims = CompactToken(token, maximumBytes: run.relyingParty.idTokenRules.maximumBytes)?.payload.object
-        let claimed = claims?["aud"]?.array?.compactMap(\.string) ?? [claims?["aud"]?.string].compactMap(\.self)
-        return rules.audiences.first { claimed.contains($0.text) } ?? rules.audiences.first
     }
 
     /// The user's attributes in the token. The configured members of a provider without ID tokens are no claims.
@@ -83,7 +75,7 @@ struct NativeIDToken: RequestVerifier {
             guard let idToken = response.idToken else { throw .failed(.sameUser) }
             var expectation = IDTokenExpectation(clientID: run.client.id, accessToken: response.accessToken)
             expectation.signingAlgorithms = run.client.signingAlgorithms
-            expectation.isNative = true
+            expectation.nativeAudiences = [run.client.id]
             let owner = try await run.validate(idToken, expectation, from: provider)
             // Otherwise a user could have the tokens of another one, whose code they found.
             guard owner.issuer.hasSameBytes(as: user.issuer), owner.subject.hasSameBytes(as: user.subject)

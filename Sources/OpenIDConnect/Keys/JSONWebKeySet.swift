@@ -331,7 +331,7 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What a signature was made of, as far as its algorithm needs it.
-enum SignedContent: Sendable {
+enum SignedContent: Sendable, Hashable {
     case sha256(SHA256.Digest)
     case sha384(SHA384.Digest)
     case sha512(SHA512.Digest)

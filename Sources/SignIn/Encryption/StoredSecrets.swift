@@ -212,16 +212,13 @@ extension EncryptedOneTimeStore {
         return TokenUse(record: record(hash, for: .answeredCode, seconds: seconds), usedBefore: error)
     }
 
-    /// Marks an ID token that an app brought as used, for as long as it could be accepted. By what is signed of it: a
-    /// signature with ES256 can be written in two ways.
+    /// Marks an ID token that an app brought as used, for as long as it could be accepted.
     package func use(of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError) -> TokenUse {
         let rules = run.relyingParty.idTokenRules
         let end = idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1)
-        let text = run.request.code.exposed
-        let signed = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(text[..<$0]) } ?? text
         return use(
-            of: Secret(signed), "native ID token of \(idToken.issuer)", seconds: end.seconds(since: clock.now()),
-            orThrow: error)
+            of: Secret(idToken.fingerprint), "native ID token of \(idToken.issuer)",
+            seconds: end.seconds(since: clock.now()), orThrow: error)
     }
 
     /// Marks a token as used.
