@@ -107,15 +107,11 @@ extension AdminService {
 }
 
 extension AuditEvent.Kind {
-    /// An administrator undid a move of an account.
     static let identityMoveUndone = AuditEvent.Kind("identity.move_undone")
-    /// An administrator gave an account another identity.
     static let identityRelinked = AuditEvent.Kind("identity.relinked")
-    /// An administrator put another account into this one.
     static let userMerged = AuditEvent.Kind("user.merged")
 }
 
-/// A move that can be undone, and its identities.
 struct UndoableMove: Sendable, Hashable {
     let move: IdentityMove
     /// The identity that gets the account back.
@@ -156,7 +152,6 @@ extension SQLStore {
         }
     }
 
-    /// The effect of undoing a move of a user.
     private static func undoable(
         _ number: Int64, of user: UserID, in db: SQLSession
     ) throws -> Result<UndoableMove, AdministratorError> {

@@ -202,7 +202,6 @@ extension ProviderAssertions {
     }
 }
 
-/// An administrator's search for users.
 enum UserSearch: Sendable, Hashable {
     case number(UserID)
     case publicID(String)
@@ -220,7 +219,6 @@ struct AccountRecord: Sendable, Hashable {
     let identities: [IdentitiesTable.Row]
     /// The first one first.
     let moves: [IdentityMove]
-    /// The number of the account's sessions.
     let sessionCount: Int
 }
 

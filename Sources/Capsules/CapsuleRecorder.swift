@@ -11,7 +11,6 @@ final class CapsuleRecorder: Sendable {
         case stored
         /// Too many failures at once.
         case dropped
-        /// The store refused it.
         case failed
     }
 
@@ -74,7 +73,6 @@ final class CapsuleRecorder: Sendable {
         }
     }
 
-    /// Whether another capsule may be made now.
     private func enter(for cause: String, _ origin: FailedOperation.Origin, at now: Timestamp) -> Bool {
         let share = share(of: origin)
         return state.withLock { state in

@@ -125,7 +125,6 @@ package enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json
 }
 
-/// The option of commands that print lines.
 package struct FormatOptions: ParsableArguments {
     @Option(help: "text for people, json for programs: one object per line.")
     package var format = ReportFormat.text

@@ -7,7 +7,6 @@ import Primitives
 /// Made before anything is served, so that an early signal is not missed. SIGPIPE is ignored from then on: a log reader
 /// that has gone away must not end the process.
 package final class TerminationSignals: Sendable {
-    /// A signal that ends a command.
     package enum Signal: Int32, Sendable, CaseIterable, CustomStringConvertible {
         case interrupt = 2
         case terminate = 15
@@ -35,7 +34,6 @@ package final class TerminationSignals: Sendable {
         }
     }
 
-    /// Whether a signal has been received.
     package var hasReceived: Bool { isReceived.isSet }
 
     /// Returns the first signal, at once if it was received before. For one caller.

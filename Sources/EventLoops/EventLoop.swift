@@ -192,7 +192,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if mustWake { poller.wake() }
     }
 
-    /// How often another thread has woken the loop.
     package var wakeCount: Int { inbox.withLock { $0.wakeCount } }
 
     // MARK: Turns
@@ -219,7 +218,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Whether the last turn has left work.
     private var hasWork: Bool { !work.isEmpty }
 
     /// Serves events and work.

@@ -55,7 +55,6 @@ package protocol APIFeature: APIRoutes {
 }
 
 extension Array<any APIFeature> {
-    /// An account is about to be erased.
     package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> [AccountEnding] {
         var endings: [AccountEnding] = []
         for feature in self {

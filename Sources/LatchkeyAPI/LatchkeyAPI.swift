@@ -73,10 +73,8 @@ public final class LatchkeyAPI: Sendable {
 
     package func publish(_ keys: [ClientKey]) { clientKeys.withLock { $0 = keys } }
 
-    /// Nil if no feature sends browsers to providers.
     package var redirects: (any BrowserRedirects)? { features.lazy.compactMap { $0.redirects(of: self) }.first }
 
-    /// Nil if redirects are for sign-ins alone.
     package var sessionErrand: SessionErrand? { features.lazy.compactMap { $0.sessionErrand(of: self) }.first }
 
     var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
@@ -110,7 +108,6 @@ public final class LatchkeyAPI: Sendable {
 
     package var load: RequestLoad { rates.load }
 
-    /// The responses of refusals before the handler.
     package var errorRenderer: ErrorRenderer { { error, request in self.refusal(APIError(error), of: request) } }
 
     /// The response of a refusal before the handler. The request is nil if it could not be read.
@@ -152,7 +149,6 @@ public final class LatchkeyAPI: Sendable {
         let stopwatch = Stopwatch()
     }
 
-    /// - Parameter error: What the response is to.
     private func complete(
         _ current: RequestInProgress, _ response: consuming Response, after error: (any Error)? = nil
     ) -> Response {

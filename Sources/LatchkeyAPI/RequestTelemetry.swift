@@ -27,7 +27,6 @@ package enum OverloadReason: String, Sendable {
     case late
 }
 
-/// The requests in progress, and the requests refused by limits.
 package struct RequestLoad: Sendable {
     package var inProgress = 0
     /// Requests refused with 503 because of overload, by reason; every reason is present, also with 0.
@@ -136,7 +135,6 @@ final class RequestIDs: Sendable {
 struct RequestTraces: Sendable {
     /// Nil for no tracing: then a request costs only a search for `traceparent`.
     let tracer: (any Tracer)?
-    /// The server as its callers know it.
     let baseURL: BaseURL
 
     /// Whether a request may be part of a trace: then it needs a task, whose value the trace is.

@@ -17,7 +17,6 @@ package import Tracing
 ///
 /// A feature implements what it uses: all but the initializer has a default.
 public protocol BasicFeature: APIRoutes {
-    /// Its keys.
     associatedtype Settings: FeatureSettings = NoSettings
 
     /// Nil if the settings leave it out: then it costs nothing.
@@ -239,7 +238,6 @@ public struct FeatureContext: Sendable {
 /// The features of a program.
 public struct FeatureList: Sendable {
     package let features: [any Feature.Type]
-    /// What keys of the core ask of other features.
     private let unmet: [FeatureDemand]
 
     /// - Parameter unmet: What keys of the core ask of other features.
@@ -271,7 +269,6 @@ public struct FeatureList: Sendable {
         features.flatMap { $0.callbackPaths(at: provider, of: clientTypes, in: configuration) }
     }
 
-    /// The commands of the features beneath one of the core's.
     package func subcommands(of command: String) -> [any ParsableCommand.Type] {
         features.flatMap { $0.subcommands(of: command) }
     }
@@ -290,7 +287,6 @@ public struct FeatureList: Sendable {
         return location
     }
 
-    /// The tables of features that are in other packages.
     package var tables: [FeatureTable] { features.flatMap { $0.tables } }
 
     /// The keys of the core and of the features.

@@ -252,7 +252,6 @@ public final class LatchkeyService: Sendable {
         return closed
     }
 
-    /// Whether a feature records failed sign-ins.
     package var recordsFailures: Bool { features.contains { $0.failureObserver != nil } }
 
     /// What a feature recorded of a failed sign-in, if one did.
@@ -265,7 +264,6 @@ public final class LatchkeyService: Sendable {
         return nil
     }
 
-    /// How many reads and writes wait for the database.
     package var waitingForStore: (reads: Int, writes: Int) {
         (store.reads.waitingCount, store.writes.waitingCount)
     }

@@ -10,7 +10,6 @@ struct StatusRoutes {
     /// The pause between two events.
     private static let pause = Duration.seconds(2)
 
-    /// The current status.
     let status: @Sendable () async throws -> ServiceStatus
     /// The capsule of a failure in the status; nil if there is none.
     var capsule: @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }

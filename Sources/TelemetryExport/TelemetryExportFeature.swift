@@ -122,10 +122,8 @@ package final class TelemetryExporter: Sendable {
         if spans.withLock({ $0.add(span, at: now) }) { spansWakeup.signal() }
     }
 
-    /// What became of the spans so far.
     package var counts: SpanBatching.Counts { spans.withLock { $0.counts } }
 
-    /// The spans that wait or are being exported.
     package var waiting: Int { spans.withLock { $0.waiting } }
 
     package func run(_ registry: MetricsRegistry) {

@@ -50,7 +50,6 @@ struct CapsuleShape {
         .texts(words.prefix(Self.maximumMembers).map { text($0) })
     }
 
-    /// A value under a name.
     mutating func shape(_ value: JSONValue, named name: String, depth: Int = 0) -> JSONValue {
         valuesLeft -= 1
         guard valuesLeft > 0, depth < Self.maximumDepth else { return .string("…") }
@@ -301,13 +300,10 @@ struct Pseudonyms {
         case ascii
         /// Any other text without control characters.
         case text
-        /// A text with control characters.
         case control
-        /// The name of a member.
         case name
         /// A number that is whole, not negative, and below 2⁶³.
         case integer
-        /// A whole number below zero.
         case negative
         /// Any other number.
         case fraction
@@ -318,7 +314,6 @@ struct Pseudonyms {
         /// A number of seconds from 2⁵³ on, which is not a time.
         case beyond
 
-        /// The kind of a text.
         init(of text: String) {
             let bytes = text.utf8
             if bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

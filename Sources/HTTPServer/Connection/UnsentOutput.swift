@@ -28,7 +28,6 @@ package struct UnsentOutput {
     var isDue: Bool { !isEmpty && !isFull }
     /// Whether to ask the system at the next tick, because it may have much for the peer.
     package var measuresAtTick: Bool { isEmpty && (sent >= UnsentOutput.least || inSystem > 0) }
-    /// Whether to ask it at once.
     package var measuresNow: Bool { sent >= UnsentOutput.most }
 
     /// The memory that the output takes. A socket that does not take everything is full.
@@ -47,7 +46,6 @@ package struct UnsentOutput {
         inSystem = bytes >= UnsentOutput.least ? bytes : 0
     }
 
-    /// Nothing more is sent.
     package mutating func drop() { (bytes, content, start, isFull) = ([], nil, 0, false) }
 
     /// Passes the bytes to `send`, until it takes less than all of them.

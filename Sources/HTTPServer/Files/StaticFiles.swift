@@ -183,7 +183,6 @@ public final class StaticFiles: Sendable {
         return condition == UTCTime.httpText(modified) && modified < now - 1 ? range : nil
     }
 
-    /// The value of `Allow` for a file.
     package static let methods = "GET, HEAD, OPTIONS"
 
     package static let methodNotAllowed = HTTPError.methodNotAllowed(allowing: methods)

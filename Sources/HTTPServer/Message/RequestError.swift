@@ -61,7 +61,6 @@ package enum RequestError: String, Error, Sendable, CaseIterable {
 }
 
 extension RequestError {
-    /// The response.
     package var httpError: HTTPError {
         HTTPError(kind.status, code: kind.code, message: message, headers: headers)
     }

@@ -48,7 +48,6 @@ public struct Response: Sendable {
     }
 }
 
-/// The content of a response.
 struct ResponseContent: Sendable {
     let bytes: [UInt8]
     /// The bytes to send.
@@ -92,7 +91,6 @@ public struct ResponseWriter: Sendable {
 /// server stops; later writes throw, and it must return.
 public typealias ResponseProducer = @Sendable (ResponseWriter) async throws -> Void
 
-/// What produces the content of a streamed response.
 struct StreamSource: Sendable {
     let produce: ResponseProducer
     /// Among the streams of the server; nil for HEAD.

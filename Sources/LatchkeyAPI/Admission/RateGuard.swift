@@ -66,7 +66,6 @@ final class RateGuard: Sendable {
 
     var proxies: TrustedProxies { current.proxies }
 
-    /// The quota of what is counted in the store.
     func allowance(_ limit: RateLimit) -> SharedAllowance? { current.quotas[limit].map(Self.allowance) }
 
     private static func allowance(_ quota: RequestLimits.Quota) -> SharedAllowance {
@@ -270,7 +269,6 @@ public struct RateLimit: Sendable, Hashable {
     package var usual: RequestLimits.Quota?
     /// The name in refusals and metrics; nil for what the store alone counts.
     var policy: String?
-    /// The setting's meaning.
     package let meaning: String
     /// What an administrator risks who turns the limit off; nil if there is no warning.
     package var risk: String?

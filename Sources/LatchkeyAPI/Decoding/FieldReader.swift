@@ -145,7 +145,6 @@ package struct FieldReader {
         return number
     }
 
-    /// The value of a field, also null or empty.
     package func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 
     package func has(_ name: String) -> Bool { fields[name] != nil }

@@ -67,7 +67,6 @@ extension LatchkeyAPI {
 }
 
 extension APIError {
-    /// The response on a path without a route.
     package static var nothingThere: APIError { APIError(HTTPError.nothingHere) }
 }
 

@@ -4,7 +4,6 @@ import OpenIDConnect
 package import Primitives
 package import SignIn
 
-/// Sign-in with a code, and the nonces for it.
 extension LatchkeyAPI {
     package func signIn(
         _ request: Request, _ admission: Admission, provider: String

@@ -133,7 +133,6 @@ package struct APIError: Error, Sendable {
         return error
     }
 
-    /// The refusal of a use case.
     package init(_ error: SignInError) {
         self.init(
             error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage,
@@ -146,7 +145,6 @@ package struct APIError: Error, Sendable {
         }
     }
 
-    /// A refusal of the server or the router.
     init(_ error: HTTPError) {
         let type: ErrorType =
             switch error.status.code {
@@ -200,7 +198,6 @@ extension Response {
         return .json(status, (consume json).finish())
     }
 
-    /// `{}`
     package static let emptyObject = json(.ok, Array("{}".utf8))
 
     /// 303, which turns a POST into a GET, and sends no referrer.

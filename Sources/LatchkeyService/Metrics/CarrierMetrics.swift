@@ -106,7 +106,6 @@ package final class CarrierMetrics: Sendable {
         }
     }
 
-    /// - Parameter parties: The relying parties under their providers' names.
     func metrics(of parties: [String: RelyingParty], clock: WallClock) -> [any Metric] {
         [
             rows.metric(durations) { $0.durations }, rows.metric(keyRefreshes) { $0.keyRefreshes },

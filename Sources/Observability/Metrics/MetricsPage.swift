@@ -40,7 +40,6 @@ package struct MetricsPage: Sendable {
 
     package init(capacity: Int = 32 * 1024) { bytes.reserveCapacity(capacity) }
 
-    /// Writes a family.
     package mutating func add(_ reading: MetricReading) {
         let name = reading.description.name
         add("# HELP \(name) ")
