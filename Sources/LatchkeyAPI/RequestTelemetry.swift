@@ -156,9 +156,9 @@ struct RequestTraces: Sendable {
     ) async throws -> Response {
         var context = InstrumentationContext.topLevel
         if let parent {
-            tracer.extract(
-                TraceFields(parent: parent, state: request.headers[.tracestate]), into: &context,
-                using: TraceFields.Reader())
+            var fields = ["traceparent": parent.traceparent]
+            fields["tracestate"] = request.headers[.tracestate]
+            tracer.extract(fields, into: &context, using: FieldReading())
         }
         let method = Self.methods.contains(request.method) ? request.method.rawValue : "_OTHER"
         let scheme: String = baseURL.isHTTPS ? "https" : "http"
@@ -188,19 +188,8 @@ struct RequestTraces: Sendable {
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 }
 
-private struct TraceFields: Sendable {
-    let parent: TraceContext
-    let state: String?
-
-    struct Reader: Extractor {
-        func extract(key: String, from fields: TraceFields) -> String? {
-            switch key.lowercased() {
-            case "traceparent": fields.parent.traceparent
-            case "tracestate": fields.state
-            default: nil
-            }
-        }
-    }
+private struct FieldReading: Extractor {
+    func extract(key: String, from fields: [String: String]) -> String? { fields[key.lowercased()] }
 }
 
 extension TraceContext {
