@@ -64,7 +64,7 @@ extension AdminService {
     /// Erases a user: identities, sessions, tokens and profile. Then what the user has elsewhere ends.
     /// - Parameter ending: Is called before, for what ends then.
     package func erase(
-        _ user: Int64, reason: String?, applies: Bool, ending: () async -> Ending = { { [] } }
+        _ user: Int64, reason: String?, applies: Bool, ending: () async -> @Sendable () async -> [String] = { { [] } }
     ) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
@@ -145,7 +145,7 @@ extension SQLStore {
             }
             try IdentitiesTable.update(
                 undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
-            try IdentityMovesTable.setUndone(number, at: now, in: db)
+            try db.perform("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
             let sessions = try SessionsTable.endAll(of: user, in: db)
             try AuditTable.insert(Self.event(undoable, sessions, now, actor, reason), in: db)
             return result
