@@ -124,7 +124,10 @@ struct CapsuleShape {
                 let token = JSONValue.object(of: members(of: compact) + [("verifies", verifies.map { .bool($0) })])
                 return .object(of: [("bytes", size), ("token", token)])
             }
-            return .object(of: [("bytes", size), ("not_json", Self.fault(error))])
+            let fault: [(name: String, value: JSONValue?)] = [
+                ("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset))),
+            ]
+            return .object(of: [("bytes", size), ("not_json", .object(of: fault))])
         }
     }
 
@@ -141,10 +144,6 @@ struct CapsuleShape {
 
     private mutating func part(_ part: CompactToken.Part) -> (shape: JSONValue?, fault: JSONValue?) {
         (part.object.map { shape($0) }, part.fault.map { .string($0) })
-    }
-
-    private static func fault(_ error: JSONSyntaxError) -> JSONValue {
-        .object(of: [("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset)))])
     }
 
     /// A number as whole seconds if it is a time, whose fraction no check looks at; a whole number otherwise.
