@@ -27,7 +27,7 @@ public final class LatchkeyAPI: Sendable {
     let documentPage = Mutex<DocumentPage?>(nil)
     let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
-    private let clientKeys: Mutex<[ClientKey]>
+    let clientKeys: Mutex<[ClientKey]>
     /// The keys for encrypted ID tokens whose public halves are published.
     let decryptionKeys: [DecryptionKey]
     /// The self-signed certificates of clients, which are published as they are at the time.
@@ -76,8 +76,6 @@ public final class LatchkeyAPI: Sendable {
     package var redirects: (any BrowserRedirects)? { features.lazy.compactMap { $0.redirects(of: self) }.first }
 
     package var sessionErrand: SessionErrand? { features.lazy.compactMap { $0.sessionErrand(of: self) }.first }
-
-    var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 
     /// As ``immediateHandler(with:observedBy:)``, for those who wait anyway.
     package func handler(with router: Router? = nil) -> Handler {
@@ -282,7 +280,8 @@ extension LatchkeyAPI {
             admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
         router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
 
-        router.get("/users/me", signedIn(immediate: { api, _, caller in .value(api.showUser(caller)) }))
+        router.get(
+            "/users/me", signedIn(immediate: { api, _, caller in .value(api.respond(caller.holder.user, to: caller)) }))
         router.patch("/users/me", changing { try await $0.editUser($1, $2) })
         router.delete("/users/me", changing { try await $0.eraseUser($1, $2) })
 

@@ -114,8 +114,7 @@ final class RateGuard: Sendable {
     /// Counts a sign-in, registration or refresh of an address.
     /// - Throws: 429.
     func countSignIn(of request: Request) throws(APIError) {
-        let rules = current
-        try count(request, .signInsPerAddress, rules)
+        try count(request, .signInsPerAddress, current)
     }
 
     /// Counts the start of a sign-in by redirect.
@@ -128,9 +127,6 @@ final class RateGuard: Sendable {
         }
         _ = try count(Self.hash(subnet.high, subnet.low), in: table)
     }
-
-    /// The network of the client's address, whose clients share what is limited for all; nil if it is not known.
-    func subnet(of request: Request) -> IPAddress? { current.proxies.client(of: request)?.subnet }
 
     private func count(_ request: Request, _ limit: RateLimit, _ rules: Rules) throws(APIError) {
         guard let table = rules[limit], let client = limitedAddress(of: request, rules) else { return }
