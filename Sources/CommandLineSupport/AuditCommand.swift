@@ -4,7 +4,7 @@ import LatchkeyService
 
 /// `latchkey audit`, with the commands that features have beneath it.
 package struct AuditCommand: AsyncParsableCommand {
-    private static let subcommands = FeatureList.ofProgram.subcommands(of: "audit")
+    private static let subcommands = FeatureList.ofProgram.features.flatMap { $0.subcommands(of: "audit") }
 
     package static let configuration = CommandConfiguration(
         commandName: "audit",

@@ -5,7 +5,6 @@ public import LatchkeyConfiguration
 public import Logging
 public import Observability
 package import OpenIDConnect
-package import OutboundHTTP
 public import Primitives
 package import SignIn
 public import Storage
@@ -224,15 +223,6 @@ public struct FeatureContext: Sendable {
     package let uptime: Uptime
     /// The log of the service.
     public let logger: Logger
-
-    /// The feature's own HTTP client, whose requests take no connection from the requests to providers.
-    /// - Parameter change: Changes the settings of `outbound`, with which it begins.
-    /// - Throws: ``LatchkeyStartError``.
-    package func makeClient(_ change: (inout OutboundHTTPConfiguration) -> Void) throws -> OutboundHTTPClient {
-        var outbound = configuration.outboundHTTP
-        change(&outbound)
-        return try LatchkeyService.makeClient(outbound)
-    }
 }
 
 /// The features of a program.
@@ -260,17 +250,11 @@ public struct FeatureList: Sendable {
         ForeignFeature<Foreign>.self
     }
 
-    package var commands: [any ParsableCommand.Type] { features.flatMap { $0.commands } }
-
     /// The paths to which a provider may send browsers back, for a client that has frontends of these types.
     package func callbackPaths(
         at provider: String, of clientTypes: [ClientType] = [], in configuration: Configuration
     ) -> [String] {
         features.flatMap { $0.callbackPaths(at: provider, of: clientTypes, in: configuration) }
-    }
-
-    package func subcommands(of command: String) -> [any ParsableCommand.Type] {
-        features.flatMap { $0.subcommands(of: command) }
     }
 
     /// The database of the settings: an SQLite file, or one on the engine of a feature.

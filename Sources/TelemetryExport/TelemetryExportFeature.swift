@@ -27,13 +27,13 @@ package struct TelemetryExportFeature: Feature {
         guard let endpoint = settings.endpoint else { return nil }
         // The administrator names the receiver, so it may be on this machine or in a private network.
         // `outbound.proxy` is used for other machines.
-        let client = try context.makeClient {
-            $0.perHostConnections = 2
-            $0.maximumIdleConnections = 2
-            $0.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
-            $0.urlPolicy = settings.urlPolicy
-            if endpoint.isLoopback { $0.proxy = nil }
-        }
+        var outbound = context.configuration.outboundHTTP
+        outbound.perHostConnections = 2
+        outbound.maximumIdleConnections = 2
+        outbound.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
+        outbound.urlPolicy = settings.urlPolicy
+        if endpoint.isLoopback { outbound.proxy = nil }
+        let client = try LatchkeyService.makeClient(outbound)
         let headers = [("Content-Type", "application/json")] + settings.headers.map { ($0.name, $0.value.exposed) }
         let exporter = TelemetryExporter(
             TelemetryResource(serviceName: settings.serviceName, version: LatchkeyVersion.text),
