@@ -20,7 +20,6 @@ public final class StaticFiles: Sendable {
         /// The number of cached contents.
         public var cacheCount = 512
 
-        /// The defaults.
         public init() {}
     }
 

@@ -13,7 +13,6 @@ public struct Query: Sendable, Hashable {
     /// All parameters, repeated ones included.
     public private(set) var items: [Item] = []
 
-    /// No parameters.
     public init() {}
 
     /// Reads `name=value&name=value`. Nil for a malformed escape, decoded bytes that are not UTF-8, or more than

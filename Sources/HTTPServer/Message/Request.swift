@@ -18,7 +18,6 @@ public struct Request: Sendable {
     /// The client's certificate; nil if it sent none or was not asked.
     public var clientCertificate: ClientCertificate? { client.certificate }
 
-    /// The method.
     public var method: HTTPRequest.Method { head.method }
 
     /// The percent-decoded path: begins with `/`, or is `*` for `OPTIONS *`.

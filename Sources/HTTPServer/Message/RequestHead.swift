@@ -8,7 +8,6 @@ public final class RequestHead: Sendable {
         let value: Range<UInt32>
     }
 
-    /// The method.
     public let method: HTTPRequest.Method
     /// The percent-decoded path.
     public let path: String

@@ -3,9 +3,7 @@ public import HTTPTypes
 /// A response. The server writes `Content-Length`, `Date`, `Connection` and `X-Content-Type-Options: nosniff`; setting
 /// them has no effect.
 public struct Response: Sendable {
-    /// The status.
     public var status: HTTPResponse.Status
-    /// The fields.
     public var headers: HTTPFields
     /// The request's id, sent as `X-Request-Id`; nil for none. Not among ``headers``, which most responses of a kind
     /// share: another field there would be a copy of all for each response. Visible ASCII characters only.

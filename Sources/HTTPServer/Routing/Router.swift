@@ -25,7 +25,6 @@ public struct Router: Sendable {
     /// Responds on paths without a route; nil for 404.
     public var files: (@Sendable (Request) async throws -> Response?)?
 
-    /// No routes.
     public init() {}
 
     /// Adds a route. A later one replaces an earlier one of the same method and pattern.

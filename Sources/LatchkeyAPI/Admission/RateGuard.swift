@@ -233,7 +233,6 @@ extension APIError {
 public struct RequestLimits: Sendable {
     /// `count` at once, and as many again in each `seconds`.
     public struct Quota: Sendable, Hashable {
-        /// Requests.
         public let count: Int
         /// The period.
         public let seconds: Int
@@ -247,12 +246,10 @@ public struct RequestLimits: Sendable {
 
     /// What is not in it has no limit.
     public var quotas: [RateLimit: Quota] = [:]
-    /// Requests in progress.
     public var requestsInProgress: Int?
     /// Proxies whose forwarding fields count.
     public var proxies = TrustedProxies()
 
-    /// No limits.
     public init() {}
 }
 

@@ -243,6 +243,5 @@ public struct Compatibility: Sendable, Hashable {
     /// whose attributes are objects with a `value`.
     public var android = false
 
-    /// All off.
     public init() {}
 }
