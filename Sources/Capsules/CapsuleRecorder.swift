@@ -41,11 +41,6 @@ final class CapsuleRecorder: Sendable {
     private let maximumPerMinute: Int
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - version: Of this program.
-    ///   - maximumPerMinute: The most capsules that are made in one minute.
-    ///   - observer: Is told what became of each capsule.
-    ///   - add: Stores a capsule.
     init(
         version: String, maximumPerMinute: Int, clock: WallClock = .system, random: RandomSource = .system,
         observer: @escaping @Sendable (Outcome) -> Void = { _ in },

@@ -307,7 +307,6 @@ public final class LatchkeyService: Sendable {
 
 extension FeatureList {
     /// - Throws: ``LatchkeyStartError``.
-    /// - Parameter open: Opens the database.
     func openStore(
         _ settings: Configuration.Database, _ open: (any DatabaseLocation) throws(StorageError) -> SQLStore
     ) throws -> SQLStore {

@@ -246,7 +246,6 @@ extension CarrierMetrics {
 }
 
 extension CarrierMetrics.Figures {
-    /// - Parameter durations: The issuer's requests by step and outcome.
     init(_ durations: Histogram) {
         for step in OutboundRequest.Destination.Step.allCases.indices {
             for outcome in 0..<CarrierMetrics.outcomes {

@@ -181,10 +181,7 @@ enum StatusPage {
 
 extension BrowserPages {
     /// A page for administrators: its bar leads to their other pages.
-    /// - Parameters:
-    ///   - root: The relative path of the front page: a proxy or a tunnel may move the pages.
-    ///   - isStatus: Whether this is the page that the bar names "Status".
-    ///   - skip: The text of the link to the main part, for keyboards.
+    /// - Parameter root: The relative path of the front page: a proxy or a tunnel may move the pages.
     fileprivate static func ofAdministrators(
         title: String, root: String, isStatus: Bool = false, head: String = "", skip: String, attributes: String = "",
         _ main: String, foot: String

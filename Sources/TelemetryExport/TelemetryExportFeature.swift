@@ -100,9 +100,6 @@ package final class TelemetryExporter: Sendable {
     private let start = TelemetryExporter.now()
     private let running = Mutex<[Task<Void, Never>]>([])
 
-    /// - Parameters:
-    ///   - metricsInterval: The time from one export of metrics to the next.
-    ///   - send: Posts an export.
     package init(
         _ resource: TelemetryResource, metricsInterval: Duration, limits: SpanBatching.Limits = .init(),
         random: RandomSource = .system, uptime: Uptime = .system, logger: Logger, send: @escaping TelemetrySender

@@ -59,7 +59,6 @@ package struct DatabaseBackup: Sendable, Hashable {
     /// The copy is written under a temporary name, flushed, read again from the disk and checked, and then renamed:
     /// there is a complete backup or none. Its mode is 0600.
     ///
-    /// - Parameter replaces: Whether an existing file at the path is replaced.
     /// - Throws: ``StorageError``, and then there is no new file.
     package static func make(
         of configuration: SQLiteConfiguration, at path: String, replaces: Bool

@@ -55,7 +55,6 @@ package struct CapsuleReplay: Sendable {
     let failure: Failure
 
     /// Reads a capsule, which may come from anyone.
-    /// - Throws: ``ReplayError``.
     package init(parsing bytes: [UInt8]) throws(ReplayError) {
         guard bytes.count <= Self.maximumBytes else {
             throw ReplayError(.unreadable, "it has more than \(Self.maximumBytes / 1024) KiB, as no capsule has")

@@ -40,7 +40,6 @@ package struct UnsentOutput {
     /// Adds the last bytes of a response, whose head is in ``bytes``. Nothing follows them until they are sent.
     mutating func add(_ content: ResponseContent) { self.content = content }
 
-    /// - Parameter bytes: What the system has for the peer.
     package mutating func update(inSystem bytes: Int) {
         sent = 0
         inSystem = bytes >= UnsentOutput.least ? bytes : 0

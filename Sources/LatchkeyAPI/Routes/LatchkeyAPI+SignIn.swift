@@ -15,12 +15,8 @@ extension LatchkeyAPI {
         return .task { try await self.complete(try await signIn.run(), admission, request) }
     }
 
-    /// Reads a sign-in. At once, unless it is at a group of servers: the feature of its kind reads it, and may have to
-    /// look the server up.
-    /// - Parameters:
-    ///   - terms: Who may choose a server of a group.
-    ///   - caller: Who sent it, if that is not said by a session.
-    ///   - device: A name for the user's device, of a session that starts.
+    /// Reads a sign-in. At once, unless it is at a group of servers: the feature of its kind reads it
+    /// (``APIFeature/signInRequest(_:at:of:terms:caller:device:)``), and may have to look the server up.
     /// - Throws: `not_found` for an unknown provider; 400 that names every missing or malformed field.
     package func signInRequest(
         _ fields: BodyFields, at name: String, terms: @autoclosure () -> CallerTerms, caller: Caller? = nil,
@@ -108,11 +104,8 @@ extension SignedIn {
 extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
     /// `context` and `acr_values` (docs/approvals.md).
-    /// - Parameters:
-    ///   - target: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
-    ///     read for carriers only.
-    ///   - caller: Who sent it, if that is not said by a session.
-    ///   - device: A name for the user's device, of a session that starts.
+    /// - Parameter target: Gives the client and the redirect URI that the body leaves out, if there is only one.
+    ///   `mccmnc` is read for carriers only.
     /// - Throws: 400 that names every missing or malformed field.
     package convenience init(
         _ fields: BodyFields, at target: SignInTarget, isTransaction: Bool = false, caller: Caller? = nil,

@@ -188,7 +188,6 @@ extension Response {
     }
 
     /// A JSON object that must not be stored.
-    /// - Parameter capacity: Bytes to reserve.
     public static func json(
         _ status: HTTPResponse.Status, capacity: Int, _ write: (inout JSONObjectWriter) -> Void
     ) -> Response {

@@ -107,7 +107,6 @@ package struct CommandReport: Sendable {
         self.json = json
     }
 
-    /// - Parameter members: Writes the one object.
     package init(text: [String], _ members: (inout JSONObjectWriter) -> Void) {
         self.init(text: text, json: [JSONObjectWriter.text(members)])
     }

@@ -62,7 +62,6 @@ package struct MetricsPage: Sendable {
         }
     }
 
-    /// - Parameter suffix: Appended to the family's name.
     private mutating func sample(
         _ name: String, _ suffix: StaticString, _ labels: [(name: String, value: String)],
         last: (name: String, value: String)? = nil, _ value: String
