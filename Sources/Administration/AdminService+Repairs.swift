@@ -1,7 +1,5 @@
 package import LatchkeyService
-import OpenIDConnect
 import Primitives
-import SignIn
 import Storage
 import StorageModel
 

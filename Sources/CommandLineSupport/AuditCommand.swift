@@ -1,5 +1,4 @@
 package import ArgumentParser
-import LatchkeyConfiguration
 import LatchkeyService
 
 /// `latchkey audit`, with the commands that features have beneath it.

@@ -1,4 +1,3 @@
-import LatchkeyConfiguration
 package import LatchkeyService
 package import Logging
 package import Observability

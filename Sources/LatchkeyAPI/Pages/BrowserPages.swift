@@ -1,6 +1,5 @@
 package import HTTPServer
 package import HTTPTypes
-import OpenIDConnect
 import Primitives
 
 /// Pages for a person in a browser.

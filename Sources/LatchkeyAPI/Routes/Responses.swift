@@ -3,7 +3,6 @@ public import HTTPTypes
 import OpenIDConnect
 public import Primitives
 package import SignIn
-import StorageModel
 
 /// An error response of the API: a status, and the JSON that all errors share.
 package struct APIError: Error, Sendable {
