@@ -145,7 +145,6 @@ package struct FieldReader {
         return number
     }
 
-    /// The value of a field, also null or empty.
     package func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 
     package func has(_ name: String) -> Bool { fields[name] != nil }
@@ -354,14 +353,8 @@ package enum BodyFields {
 
     /// The value of a field; nil if it is missing, null, or empty (RFC 6749 section 3.1: then it counts as omitted).
     subscript(name: String) -> JSONValue? {
-        switch self {
-        case .json(let object):
-            guard let value = object[name], !value.isNull, value != .string("") else { return nil }
-            return value
-        case .form(let form):
-            guard let text = form[name], !text.isEmpty else { return nil }
-            return .string(text)
-        }
+        guard let value = raw(name), !value.isNull, value != .string("") else { return nil }
+        return value
     }
 
     /// Whether the body is a form by its `Content-Type`, or else JSON.
