@@ -13,8 +13,8 @@ import org.json.JSONObject
 /**
  * Signs the user in, keeps the session alive, and sends requests with it. Failed connections are an IOException.
  *
- * [clientID] is the app's client at [provider]. [numberProvider] is the provider of phone numbers. Both are names of the
- * server's configuration.
+ * [clientID] is the app's client at [provider]. [numberProvider] is the provider of phone numbers. The providers are
+ * named as in the server's configuration.
  */
 class Latchkey(
     internal val baseURL: String, internal val clientID: String, private val apiKey: String,

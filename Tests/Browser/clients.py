@@ -295,7 +295,8 @@ class Stage:
                 self.on_phone(page, "cellular:northwind:jane", expects=", +12025550123" if page is self.own else None)
                 self.own.scripted[end], self.own.posted = ended, []
                 self.browser.run(
-                    "window.DigitalCredential = class {}; if (arguments[0] === 'lacks') delete window.DigitalCredential;"
+                    "window.DigitalCredential = class {};"
+                    "if (arguments[0] === 'lacks') delete window.DigitalCredential;"
                     "navigator.credentials.get = async (asked) => { window.asked = asked;"
                     " if (arguments[0] === 'dismisses') throw new DOMException('no', 'NotAllowedError');"
                     " return { type: 'digital', protocol: asked.digital.requests[0].protocol,"
