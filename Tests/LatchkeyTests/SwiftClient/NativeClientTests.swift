@@ -10,21 +10,18 @@ import Testing
 struct NativeClientTests {
     private static let bundleID = "com.example.app"
 
-    private func client(_ walk: StandInWalk) throws -> Latchkey {
-        let baseURL = try #require(URL(string: walk.url("")))
-        return Latchkey(.init(baseURL: baseURL, clientID: "app", apiKey: "test-key"))
-    }
-
     @Test("The user of a Google account signs in, and a token works once and with its own nonce")
     func google() async throws {
         try await StandInWalk.with(try #require(CarrierSimulator.StandIn.named("google"))) { walk in
-            let latchkey = try client(walk)
+            let (baseURL, clientID, apiKey) = (try #require(URL(string: walk.url(""))), "app", "test-key")
+            let store = MemoryTokenStore()
             func googleIDToken(nonce: String) async throws -> String {
                 try await walk.simulator.issueNativeToken(
                     at: "google", audience: StandInWalk.clientID, app: "ios-7.example", nonce: nonce, user: "jane"
                 ).idToken
             }
             // snippet: swift-google
+            let latchkey = Latchkey(.init(baseURL: baseURL, clientID: clientID, apiKey: apiKey), tokens: store)
             let nonce = try await latchkey.nonce(at: "google")
             let idToken = try await googleIDToken(nonce: nonce.text)  // with GoogleSignIn
             let session = try await latchkey.signIn(with: NativeToken(idToken: idToken, nonce: nonce), at: "google")
@@ -51,16 +48,26 @@ struct NativeClientTests {
             clients:
                 "[{id: latchkey}, {id: \(Self.bundleID), native_audiences: [\(Self.bundleID)], native_code: redeem}]"
         ) { walk in
-            let latchkey = try client(walk)
-            func appleCredential(nonce: String) async throws -> CarrierSimulator.NativeToken {
-                try await walk.simulator.issueNativeToken(
+            let baseURL = try #require(URL(string: walk.url("")))
+            let latchkey = Latchkey(.init(baseURL: baseURL, clientID: Self.bundleID, apiKey: "test-key"))
+            struct Credential {
+                let identityToken, authorizationCode: String
+                let fullName: PersonNameComponents
+            }
+            func appleCredential(nonce: String) async throws -> Credential {
+                let token = try await walk.simulator.issueNativeToken(
                     at: "apple", audience: Self.bundleID, nonce: nonce, user: "jane")
+                var name = PersonNameComponents()
+                (name.givenName, name.familyName) = ("Jane", "Doe")
+                return Credential(
+                    identityToken: token.idToken, authorizationCode: token.authorizationCode, fullName: name)
             }
             // snippet: swift-apple
             let nonce = try await latchkey.nonce(at: "apple")
-            let apple = try await appleCredential(nonce: nonce.sha256)  // with ASAuthorizationAppleIDRequest
+            let apple = try await appleCredential(nonce: nonce.sha256)  // with ASAuthorizationController
             let token = NativeToken(
-                idToken: apple.idToken, nonce: nonce, authorizationCode: apple.authorizationCode, user: apple.user)
+                idToken: apple.identityToken, nonce: nonce, authorizationCode: apple.authorizationCode,
+                name: apple.fullName)
             let session = try await latchkey.signIn(with: token, at: "apple")
             // end
             #expect(session.isNewUser)
