@@ -38,7 +38,7 @@ export interface PartialOutcome {
   /** The e-mail address from the carrier, or an empty string. */
   identifier: string;
   state_key: string;
-  /** Absent after a sign-in with an operator token. */
+  /** Absent after a sign-in without a redirect. */
   code_verifier?: string;
   appState?: unknown;
 }
@@ -67,9 +67,16 @@ export interface Fallback extends Operator {
     | "temporarily_unavailable"
     | "access_denied"
     | "invalid_grant"
-    | "issuer_mismatch";
+    | "issuer_mismatch"
+    | "request_denied"
+    | "user_already_exists"
+    | "credential_invalid"
+    | "aggregator_error"
+    | "phone_refused";
   /** "operator-token" if only the network did not recognise the phone; "other" if the number cannot be used now. */
   next: "operator-token" | "other";
+  /** The names of the other providers, if the server was asked for the ways. */
+  providers: string[];
   error: LatchkeyError;
   appState?: unknown;
 }
@@ -90,10 +97,44 @@ export interface Verification {
   appState?: unknown;
 }
 
-/** What a page offers beside the mobile network. */
+/** What the device can do beside the mobile network. A function that resolves with nothing or throws refuses. */
 export interface Ways {
-  /** Gets a TS.43 operator token of the device; null if it cannot. */
+  /** That of the app around the page; default: "web". */
+  platform?: Platform;
+  /** Asks for a digital credential; default: the browser's own function. */
+  digitalCredential?: (request: CredentialRequest) => Promise<CredentialResponse | null>;
+  /** Gets a TS.43 operator token of the device. */
   operatorToken?: (asked: Operator) => Promise<string | null | undefined>;
+  /** Gets a token of Firebase Phone Number Verification. */
+  firebaseToken?: () => Promise<string | null | undefined>;
+}
+
+export type Platform = "web" | "android" | "ios";
+
+/** A request of the Digital Credentials API (OpenID4VP). */
+export interface CredentialRequest {
+  protocol: string;
+  data: object;
+}
+
+export interface CredentialResponse {
+  protocol?: string;
+  data: unknown;
+}
+
+/** The ways in which a device can prove its number, in the order to try, and the other providers. */
+export interface NumberMethods {
+  methods: { method: string; provider: string; operator?: string; requires: string }[];
+  fallback: string[];
+}
+
+/** An ID token that a page got without a redirect. */
+export interface NativeToken {
+  id_token: string;
+  nonce?: string;
+  authorization_code?: string;
+  user?: string;
+  client_id?: string;
 }
 
 export interface User {
@@ -170,12 +211,15 @@ export class LatchkeyError extends Error {
 export class Latchkey {
   constructor(options?: Options);
   signIn(asked?: Asked): Promise<void>;
-  signInWithNumber(asked?: Operator & { appState?: unknown }): Promise<Fallback | undefined>;
+  signInWithNumber(asked?: Operator & Ways & { appState?: unknown }): Promise<Outcome | Fallback | undefined>;
+  numberMethods(device?: { mccmnc?: string; platform?: Platform }): Promise<NumberMethods>;
+  nonce(provider: string): Promise<string>;
+  signInNatively(provider: string, token: NativeToken): Promise<Outcome>;
   signInWithOperatorToken(operatorToken: string, asked?: Operator): Promise<Outcome | Fallback>;
-  finishSignIn(ways?: Ways): Promise<Outcome | Fallback | null>;
+  finishSignIn(ways?: Pick<Ways, "operatorToken">): Promise<Outcome | Fallback | null>;
   verifyPhoneNumber(asked?: Operator & { phone_number?: string; appState?: unknown }): Promise<void>;
   verifyWithOperatorToken(operatorToken: string, asked?: Operator & { phone_number?: string }): Promise<Verification>;
-  finishVerification(ways?: Ways): Promise<Verification | null>;
+  finishVerification(ways?: Pick<Ways, "operatorToken">): Promise<Verification | null>;
   signInWithPopup(asked?: Asked): Promise<Outcome>;
   register(partial: PartialOutcome, attributes: Record<string, string>): Promise<void>;
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;

@@ -44,11 +44,25 @@
  */
 
 /**
+ * What the device can do to prove its number. A function that resolves with nothing or throws refuses: the next way is
+ * tried. The browser's own digital credentials are used unless digitalCredential is given.
+ *
+ * @typedef {object} Ways
+ * @property {"web" | "android" | "ios"} [platform] That of the app around the page; default: "web".
+ * @property {(request: { protocol: string, data: object }) => Promise<{ protocol?: string, data: unknown } | null>}
+ *   [digitalCredential] Asks for a digital credential (OpenID4VP).
+ * @property {(asked: Operator) => Promise<string | null | undefined>} [operatorToken] Gets a TS.43 operator token.
+ * @property {() => Promise<string | null | undefined>} [firebaseToken] Gets a token of Firebase Phone Number
+ *   Verification.
+ */
+
+/**
  * The outcome of a sign-in by phone number that needs another way. The reason is the code of the error. The next way is
  * "operator-token" if only the network did not recognise the phone, and "other" if the number is no way to sign in now.
+ * The providers are the names of those to use then, if the server was asked for the ways.
  *
- * @typedef {{ status: "fallback", reason: string, next: "operator-token" | "other", operator?: string, mccmnc?: string,
- *   error: LatchkeyError, appState?: unknown }} Fallback
+ * @typedef {{ status: "fallback", reason: string, next: "operator-token" | "other", providers: string[],
+ *   operator?: string, mccmnc?: string, error: LatchkeyError, appState?: unknown }} Fallback
  */
 
 /**
@@ -82,7 +96,17 @@ const MARGIN = 10_000;
 const FALLBACKS = {
   not_on_mobile_network: "operator-token", sim_swapped: "other", operator_unknown: "other", consent_required: "other",
   carrier_error: "other", carrier_timeout: "other", temporarily_unavailable: "other", access_denied: "other",
-  invalid_grant: "other", issuer_mismatch: "other",
+  invalid_grant: "other", issuer_mismatch: "other", request_denied: "other", user_already_exists: "other",
+  credential_invalid: "other", aggregator_error: "other",
+};
+
+/** Those that are about the user, so that no other way by number is tried. */
+const ABOUT_USER = ["sim_swapped", "access_denied", "user_already_exists"];
+
+/** The tokens of a device, by the name of their way: what gets one, and the field that the API takes it in. */
+const DEVICE_TOKENS = {
+  operator_token: { gets: "operatorToken", field: "operator_token" },
+  firebase_pnv: { gets: "firebaseToken", field: "token" },
 };
 
 /** A failure, with the fields of Latchkey's error responses. */
@@ -151,23 +175,68 @@ export class Latchkey {
   }
 
   /**
-   * Signs in with the phone number of the device, without a page between: the browser goes to the mobile operator,
-   * which recognises the phone by its network, and returns to redirectURI, where finishSignIn() continues.
+   * Signs in with the phone number of the device, without a page between, in the ways that the server names for it: a
+   * digital credential, a token of the SIM, and last the mobile network. For that one the browser goes to the mobile
+   * operator, and returns to redirectURI, where finishSignIn() continues.
    *
-   * @param {Operator & { appState?: unknown }} [asked]
-   * @returns {Promise<Fallback | undefined>} On Latchkey's own origin, a fallback if the sign-in cannot start, for
-   *   example because no operator of the provider serves the network. Otherwise the browser leaves the page.
+   * The next way is tried after a refusal of the device or of an operator. With an operator, only its network is used.
+   *
+   * @param {Operator & Ways & { appState?: unknown }} [asked]
+   * @returns {Promise<Outcome | Fallback | undefined>} Nothing if the browser leaves the page.
    */
-  async signInWithNumber({ operator, mccmnc, appState } = {}) {
-    const number = { provider: this.#options.provider, operator, mccmnc };
-    const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", { operator, mccmnc });
-    const fallback = await orFallback(number, async () => {
-      // The start sets a cookie, which a browser takes from another origin with a navigation only.
-      const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
-      sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
-      location.assign(place?.location ?? url);
-    });
-    return fallback && { ...fallback, appState };
+  async signInWithNumber({ operator, mccmnc, appState, ...ways } = {}) {
+    const { provider } = this.#options;
+    const { methods, fallback } = operator
+      ? { methods: [{ method: "redirect", provider, operator }], fallback: [] }
+      : await this.numberMethods({ mccmnc, platform: ways.platform });
+    const refusal = methods.length
+      ? own("phone_refused", "The device has no way to prove its number, or refused.")
+      : own("operator_unknown", "The server has no way for this device to prove its number.");
+    let ended = fallbackAfter(refusal, { mccmnc, providers: fallback });
+    for (const method of methods) {
+      const number = { ...method, mccmnc, providers: fallback };
+      const tried = await orFallback(number, () => this.#prove(number, ways, appState));
+      if (tried === undefined) return undefined;
+      if (tried === null) continue;
+      if (tried.status !== "fallback") return { ...tried, appState };
+      ended = tried;
+      if (ABOUT_USER.includes(tried.reason)) break;
+    }
+    return { ...ended, next: "other", appState };
+  }
+
+  /**
+   * The ways in which the device can prove its number, in the order to try, and the other providers.
+   *
+   * @param {{ mccmnc?: string, platform?: "web" | "android" | "ios" }} [device]
+   * @returns {Promise<{ methods: { method: string, provider: string, operator?: string, requires: string }[],
+   *   fallback: string[] }>}
+   */
+  async numberMethods({ mccmnc, platform = "web" } = {}) {
+    const query = new URLSearchParams({ platform, ...(mccmnc && { mccmnc }) });
+    return this.#call("GET", `/auth/number/methods?${query}`);
+  }
+
+  /**
+   * Gets a nonce, with which the page asks a provider for an ID token. It works once, and for a few minutes.
+   *
+   * @param {string} provider The provider's name, such as "google".
+   * @returns {Promise<string>}
+   */
+  async nonce(provider) {
+    return (await this.#call("POST", `/auth/${encodeURIComponent(provider)}/attempts`, {})).nonce;
+  }
+
+  /**
+   * Signs in with an ID token that the page got from a provider's script or from the app around it, without a redirect.
+   * A token works once.
+   *
+   * @param {string} provider The provider's name, such as "google".
+   * @param {{ id_token: string, nonce?: string, authorization_code?: string, user?: string, client_id?: string }} token
+   * @returns {Promise<Outcome>}
+   */
+  async signInNatively(provider, token) {
+    return this.#enterOrRegister(`/auth/${encodeURIComponent(provider)}/native`, token);
   }
 
   /**
@@ -189,7 +258,7 @@ export class Latchkey {
    * After signInWithNumber(), a phone that its network did not recognise gets a second chance: operatorToken is asked
    * for a token of the phone's operator, and the sign-in continues with it.
    *
-   * @param {{ operatorToken?: (asked: Operator) => Promise<string | null | undefined> }} [ways]
+   * @param {Pick<Ways, "operatorToken">} [ways]
    * @returns {Promise<Outcome | Fallback | null>} Null if there is none, or if this tab did not request it, because a
    *   link could contain an outcome. A fallback comes after signInWithNumber() only.
    */
@@ -416,7 +485,7 @@ export class Latchkey {
    * A phone that its network did not recognise gets a second chance: operatorToken is asked for a token of the phone's
    * operator, and the number is verified with it.
    *
-   * @param {{ operatorToken?: (asked: Operator) => Promise<string | null | undefined> }} [ways]
+   * @param {Pick<Ways, "operatorToken">} [ways]
    * @returns {Promise<Verification | null>} Null if there is none, or if this tab did not request it.
    */
   async finishVerification({ operatorToken } = {}) {
@@ -431,13 +500,13 @@ export class Latchkey {
     return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
   }
 
-  async #start(clientType, asked) {
+  async #start(clientType, asked, provider = this.#options.provider) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
     const pending = {
       verifier, trackingId: base64url(crypto.getRandomValues(new Uint8Array(16))), startedAt: Date.now(),
     };
-    const url = new URL(`${this.#base}/auth/${encodeURIComponent(this.#options.provider)}/start`);
+    const url = new URL(`${this.#base}/auth/${encodeURIComponent(provider)}/start`);
     const fields = {
       ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#options.clientID,
       code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256", tracking_id: pending.trackingId,
@@ -459,30 +528,71 @@ export class Latchkey {
     return { status: "success" };
   }
 
-  /** Starts a session with an operator token. */
-  async #enterBySIM(number, operatorToken) {
-    const fields = { ...operatorOf(number), operator_token: operatorToken, client_id: this.#options.clientID };
-    const ended = await orFallback(number, async () => {
-      try {
-        await this.#enter(`/auth/${encodeURIComponent(number.provider)}/sign-in`, fields);
-        return { status: "success" };
-      } catch (error) {
-        if (error.error !== "user_not_registered") throw error;
-        return { status: "partial", identifier: error.identifier, state_key: error.stateKey };
-      }
-    });
+  /**
+   * Tries one way to prove the number.
+   *
+   * @returns {Promise<Outcome | Fallback | null | undefined>} Null if the device refuses; undefined if the browser
+   *   leaves the page.
+   */
+  async #prove(number, ways, appState) {
+    if (number.method === "redirect") return this.#visitOperator(number, appState);
+    if (number.method === "digital_credential") return this.#enterByCredential(number, ways);
+    const { gets, field } = DEVICE_TOKENS[number.method] ?? {};
+    const token = await unlessRefused(() => ways[gets]?.(operatorOf(number)));
+    return token ? this.#enterBySIM(number, token, field) : null;
+  }
+
+  /** Sends the browser to the operator, over the mobile network. */
+  async #visitOperator(number, appState) {
+    const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", operatorOf(number), number.provider);
+    // The start sets a cookie, which a browser takes from another origin with a navigation only.
+    const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
+    sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
+    location.assign(place?.location ?? url);
+  }
+
+  /** Starts a session with a digital credential. */
+  async #enterByCredential(number, { digitalCredential = browserCredential() }) {
+    // The server takes credentials of apps and of other origins, and a page cannot visit a link unseen.
+    if (!digitalCredential || this.#byCookie || number.requires === "mobile_data") return null;
+    const path = `/auth/${encodeURIComponent(number.provider)}/start`;
+    const started = await this.#call("POST", path, { ...operatorOf(number), method: "digital_credential" });
+    const credential = await unlessRefused(() => digitalCredential(started.request));
+    if (!credential) return null;
+    return this.#enterOrRegister(`${path}/${encodeURIComponent(started.sign_in_id)}/confirmation`, credential);
+  }
+
+  /** Starts a session with a token of the device. */
+  async #enterBySIM(number, token, field = "operator_token") {
+    const fields = { ...operatorOf(number), [field]: token, client_id: this.#options.clientID };
+    const path = `/auth/${encodeURIComponent(number.provider)}/sign-in`;
+    const ended = await orFallback(number, () => this.#enterOrRegister(path, fields));
     // The token is spent, so there is no second attempt with it.
     return ended.status === "fallback" ? { ...ended, next: "other" } : ended;
   }
 
+  /** Starts a session, or says that the user must register. */
+  async #enterOrRegister(path, fields) {
+    try {
+      await this.#enter(path, fields);
+      return { status: "success" };
+    } catch (error) {
+      if (error.error !== "user_not_registered") throw error;
+      return { status: "partial", identifier: error.identifier, state_key: error.stateKey };
+    }
+  }
+
   /** Starts or refreshes a session. */
   async #enter(path, fields) {
-    const headers = { "Content-Type": "application/json" };
+    this.#keep(await this.#call("POST", path, this.#byCookie ? { ...fields, client_type: "web" } : fields));
+  }
+
+  /** Sends a request without a session. */
+  async #call(method, path, fields) {
+    const headers = fields ? { "Content-Type": "application/json" } : {};
     if (!this.#byCookie && this.#options.apiKey) headers["X-API-KEY"] = this.#options.apiKey;
-    const body = JSON.stringify(this.#byCookie ? { ...fields, client_type: "web" } : fields);
     const credentials = this.#byCookie ? "same-origin" : "omit";
-    const answer = await answered(fetch(this.#base + path, { method: "POST", headers, body, credentials }));
-    this.#keep(answer);
+    return answered(fetch(this.#base + path, { method, headers, body: fields && JSON.stringify(fields), credentials }));
   }
 
   async #ask(method, path, fields) {
@@ -574,8 +684,32 @@ async function orFallback(number, step) {
     return await step();
   } catch (error) {
     if (!(error instanceof LatchkeyError) || !Object.hasOwn(FALLBACKS, error.error)) throw error;
-    return { status: "fallback", reason: error.error, next: FALLBACKS[error.error], ...operatorOf(number), error };
+    return fallbackAfter(error, number);
   }
+}
+
+function fallbackAfter(error, number) {
+  const { providers = [] } = number;
+  const next = FALLBACKS[error.error] ?? "other";
+  return { status: "fallback", reason: error.error, next, providers, ...operatorOf(number), error };
+}
+
+/** What a function of the device gives; null if it throws, for example because the user has dismissed a dialog. */
+async function unlessRefused(ask) {
+  try {
+    return await ask();
+  } catch {
+    return null;
+  }
+}
+
+/** The browser's function that asks for a digital credential; undefined if it has none. */
+function browserCredential() {
+  if (!("DigitalCredential" in globalThis)) return undefined;
+  return async (request) => {
+    const { protocol, data } = await navigator.credentials.get({ digital: { requests: [request] } });
+    return { protocol, data };
+  };
 }
 
 /** The JSON of a response; throws if it is an error. */
