@@ -118,9 +118,9 @@ extension ClientDraft {
         ).of(.oidc, .oauth2),
         Setting(
             "native_nonce", .choice, \.rules.native.nonce,
-            "Of native sign-ins and of Firebase's tokens. issued: only a nonce that this server has issued is accepted, "
-                + "once; client: the app makes its own nonce; none: it need not have one. The default is issued, and "
-                + "for firebase_pnv none."
+            "Of native sign-ins and of Firebase's tokens. issued: only a nonce that this server has issued is "
+                + "accepted, once; client: the app makes its own nonce; none: it need not have one. The default is "
+                + "issued, and for firebase_pnv none."
         ).withoutDefault().of(.oidc, .oauth2, .firebasePNV),
         Setting(
             "native_code", .choice, \.rules.native.code,
