@@ -161,7 +161,7 @@ package struct ProviderPreset: Sendable {
     private func pathAfter(_ parameter: Key) -> String? {
         let parts = setting("issuer")?.split(separator: "{\(parameter.name)}", omittingEmptySubsequences: false)
         guard parameter.isURL, let path = parts?.dropFirst().first?.prefix(while: { $0 != "{" }) else { return nil }
-        return path.isEmpty ? nil : String(path)
+        return path.count > 1 ? String(path) : nil
     }
 }
 
