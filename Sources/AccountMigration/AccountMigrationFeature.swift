@@ -277,12 +277,8 @@ struct PortTokenVerifier: Sendable {
         guard let held = try? await cache.current() else {
             return .failure(PortTokenError(check: .keys, issuer: token.identity.issuer))
         }
-        do throws(PortTokenError) {
-            return .success(
-                try await cache.check(
-                    with: held, mayFetch: { [.key, .signature].contains($0.check) }, token.verified(with:)))
-        } catch {
-            return .failure(error)
-        }
+        return await Result(
+            awaiting: try await cache.check(
+                with: held, mayFetch: { [.key, .signature].contains($0.check) }, token.verified(with:)))
     }
 }

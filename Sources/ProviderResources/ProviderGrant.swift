@@ -94,11 +94,9 @@ struct ProviderGrant: Sendable {
                 }
                 log("lease_taken_over", .warning)
             }
-            do throws(OIDCError) {
-                try await relyingParty.prepareValidation(at: metadata, correlationID: correlationID)
-            } catch {
-                throw SignInError(ofResource: error)
-            }
+            try await mappingErrors(
+                awaiting: try await relyingParty.prepareValidation(at: metadata, correlationID: correlationID),
+                to: SignInError.init(ofResource:))
             let request = record.request(sending: refreshToken, at: environment.clock.now())
             let leaseEnd = environment.clock.now().advanced(bySeconds: leaseTime.components.seconds)
             guard

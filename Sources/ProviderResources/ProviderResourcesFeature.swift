@@ -133,13 +133,10 @@ struct FetchResource: Sendable {
             guard let client = server.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
                 throw .grantMissing
             }
-            let metadata: ProviderMetadata
-            do throws(OIDCError) {
-                metadata = try await server.relyingParty.provider(
-                    for: nil, clientID: client.id, correlationID: correlationID)
-            } catch {
-                throw SignInError(ofResource: error)
-            }
+            let metadata = try await mappingErrors(
+                awaiting: try await server.relyingParty.provider(
+                    for: nil, clientID: client.id, correlationID: correlationID),
+                to: SignInError.init(ofResource:))
             let grant = ProviderGrant(
                 user: holder.user.id, provider: provider, client: client, relyingParty: server.relyingParty,
                 metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,

@@ -51,10 +51,8 @@ extension Configuration.TLS {
         -> [UInt8]
     {
         guard let path else { throw ConfigurationProblem(key: key, reason: "is not set", remedy: "name the file") }
-        do throws(FileReader.ReadError) {
-            return try files.contents(of: path, limit: 1 << 20).bytes
-        } catch {
-            throw ConfigurationProblem(
+        return try mappingErrors(try files.contents(of: path, limit: 1 << 20).bytes) { (error: FileReader.ReadError) in
+            ConfigurationProblem(
                 key: key, reason: "the file \(error.reason)", remedy: "name a PEM file that the server's user can read")
         }
     }

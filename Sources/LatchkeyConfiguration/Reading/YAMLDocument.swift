@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// Reads a YAML or JSON text (JSON is YAML in its flow style) into ``ConfigurationNode``s.
 ///
 /// Stricter than YAML: anchors, aliases, merge keys and tags are refused; plain scalars stay texts (`on` is not a
@@ -32,11 +34,8 @@ struct YAMLDocument: ~Copyable {
     static func read(_ bytes: [UInt8], path: String, _ settings: Settings = .core) throws(YAMLError)
         -> [ConfigurationEntry]
     {
-        let text: String
-        do throws(InvalidValueError) {
-            text = try FileReader.text(of: bytes)
-        } catch {
-            throw YAMLError(nil, error.reason, error.remedy ?? "")
+        let text = try mappingErrors(try FileReader.text(of: bytes)) { (error: InvalidValueError) in
+            YAMLError(nil, error.reason, error.remedy ?? "")
         }
         return try mapping(value(of: text, settings) { .file(path: path, line: $0) })
     }

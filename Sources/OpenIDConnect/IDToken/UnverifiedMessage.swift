@@ -95,13 +95,11 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
     let context: Context
 
     init(_ text: Secret, _ requirements: MessageRequirements) throws(TokenRefusal<Context.Check>) {
-        do throws(OIDCError) {
-            token = try SignedToken(
+        token = try mappingErrors(
+            try SignedToken(
                 text, maximumBytes: requirements.rules.maximumBytes, type: Context.type,
                 signedWith: requirements.algorithms)
-        } catch {
-            throw .failed(error.check.map { Context.Check($0) } ?? .format)
-        }
+        ) { (error: OIDCError) in TokenRefusal.failed(error.check.map { Context.Check($0) } ?? .format) }
         guard let claims = JSONObject(claims: token.payload) else { throw .failed(.claims) }
         context = Context(claims: claims, requirements: requirements)
         guard context.algorithms.contains(token.algorithm) else { throw .failed(.algorithm) }
