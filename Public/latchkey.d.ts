@@ -111,6 +111,12 @@ export interface Ways {
 
 export type Platform = "web" | "android" | "ios";
 
+/** What verifyPhoneNumber() asks; the number is that of the profile unless phone_number is given. */
+export interface NumberQuestion extends Operator, Ways {
+  phone_number?: string;
+  appState?: unknown;
+}
+
 /** A request of the Digital Credentials API (OpenID4VP). */
 export interface CredentialRequest {
   protocol: string;
@@ -217,7 +223,7 @@ export class Latchkey {
   signInNatively(provider: string, token: NativeToken): Promise<Outcome>;
   signInWithOperatorToken(operatorToken: string, asked?: Operator): Promise<Outcome | Fallback>;
   finishSignIn(ways?: Pick<Ways, "operatorToken">): Promise<Outcome | Fallback | null>;
-  verifyPhoneNumber(asked?: Operator & { phone_number?: string; appState?: unknown }): Promise<void>;
+  verifyPhoneNumber(asked?: NumberQuestion): Promise<Verification | undefined>;
   verifyWithOperatorToken(operatorToken: string, asked?: Operator & { phone_number?: string }): Promise<Verification>;
   finishVerification(ways?: Pick<Ways, "operatorToken">): Promise<Verification | null>;
   signInWithPopup(asked?: Asked): Promise<Outcome>;

@@ -100,7 +100,7 @@ const FALLBACKS = {
   credential_invalid: "other", aggregator_error: "other",
 };
 
-/** Those that are about the user, so that no other way by number is tried. */
+/** Those of them that are about the user, so that no other way by number is tried. */
 const ABOUT_USER = ["sim_swapped", "access_denied", "user_already_exists"];
 
 /** The tokens of a device, by the name of their way: what gets one, and the field that the API takes it in. */
@@ -185,13 +185,7 @@ export class Latchkey {
    * @returns {Promise<Outcome | Fallback | undefined>} Nothing if the browser leaves the page.
    */
   async signInWithNumber({ operator, mccmnc, appState, ...ways } = {}) {
-    const { provider } = this.#options;
-    const { methods, fallback } = operator
-      ? { methods: [{ method: "redirect", provider, operator }], fallback: [] }
-      : await this.numberMethods({ mccmnc, platform: ways.platform });
-    const refusal = methods.length
-      ? own("phone_refused", "The device has no way to prove its number, or refused.")
-      : own("operator_unknown", "The server has no way for this device to prove its number.");
+    const { methods, fallback, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
     let ended = fallbackAfter(refusal, { mccmnc, providers: fallback });
     for (const method of methods) {
       const number = { ...method, mccmnc, providers: fallback };
@@ -200,7 +194,7 @@ export class Latchkey {
       if (tried === null) continue;
       if (tried.status !== "fallback") return { ...tried, appState };
       ended = tried;
-      if (ABOUT_USER.includes(tried.reason)) break;
+      if (!leavesNextWay(tried.reason)) break;
     }
     return { ...ended, next: "other", appState };
   }
@@ -448,22 +442,31 @@ export class Latchkey {
   }
 
   /**
-   * Asks the mobile operator whether the device has a phone number, without a page between: the browser goes to the
-   * operator, and returns to redirectURI, where finishVerification() continues. A page of another origin needs a
-   * storage, which keeps the session meanwhile.
+   * Asks whether the device has a phone number, without a page between, in the ways of signInWithNumber(). For the last
+   * one the browser goes to the mobile operator, and returns to redirectURI, where finishVerification() continues. A
+   * page of another origin needs a storage for that, which keeps the session meanwhile.
    *
-   * @param {Operator & { phone_number?: string, appState?: unknown }} [asked]
+   * @param {Operator & Ways & { phone_number?: string, appState?: unknown }} [asked]
+   * @returns {Promise<Verification | undefined>} The outcome of the last way that had one; nothing if the browser
+   *   leaves the page. If no way had an outcome, the error of the last one is thrown.
    */
-  async verifyPhoneNumber({ phone_number, operator, mccmnc, appState } = {}) {
-    const { provider, redirectURI, storage } = this.#options;
-    if (!this.#byCookie && !storage) {
-      throw own("storage_missing", "The session ends when the browser leaves the page. Pass a storage to configure().");
+  async verifyPhoneNumber({ phone_number, operator, mccmnc, appState, ...ways } = {}) {
+    const { methods, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
+    let [ended, failure] = [null, refusal];
+    for (const method of methods) {
+      const number = { provider: method.provider, phone_number, operator: method.operator, mccmnc };
+      try {
+        const tried = await this.#verify(method, number, ways, appState);
+        if (tried === undefined) return undefined;
+        if (tried && !leavesNextWay(tried.error)) return { ...tried, appState };
+        ended = tried ?? ended;
+      } catch (error) {
+        if (!leavesNextWay(error.error)) throw error;
+        failure = error;
+      }
     }
-    const number = { provider, phone_number, operator, mccmnc };
-    const started = await this.#ask("POST", VERIFICATIONS, { ...number, redirect_uri: redirectURI });
-    const pending = { id: started.verification_id, number, startedAt: Date.now(), appState };
-    sessionStorage.setItem(VERIFYING, JSON.stringify(pending));
-    location.assign(started.authorization_url);
+    if (!ended) throw failure;
+    return { ...ended, appState };
   }
 
   /**
@@ -494,8 +497,7 @@ export class Latchkey {
     if (!pending || pending.id !== outcome.verification_id) return null;
     if (outcome.status === "failure") throw failureOf(outcome);
     const { id, number, appState } = pending;
-    const path = `${VERIFICATIONS}/${encodeURIComponent(id)}/confirmation`;
-    const ended = await this.#ask("POST", path, { confirmation: outcome.confirmation });
+    const ended = await this.#ask("POST", confirmationOf(id), { confirmation: outcome.confirmation });
     const token = ended.error === "not_on_mobile_network" ? await operatorToken?.(operatorOf(number)) : null;
     return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
   }
@@ -528,6 +530,18 @@ export class Latchkey {
     return { status: "success" };
   }
 
+  /** The ways that the server names, and the error of a device that has none of them. */
+  async #waysOf({ operator, mccmnc, platform }) {
+    const { provider } = this.#options;
+    const { methods, fallback } = operator
+      ? { methods: [{ method: "redirect", provider, operator }], fallback: [] }
+      : await this.numberMethods({ mccmnc, platform });
+    const refusal = methods.length
+      ? own("phone_refused", "The device has no way to prove its number, or refused.")
+      : own("operator_unknown", "The server has no way for this device to prove its number.");
+    return { methods, fallback, refusal };
+  }
+
   /**
    * Tries one way to prove the number.
    *
@@ -535,11 +549,42 @@ export class Latchkey {
    *   leaves the page.
    */
   async #prove(number, ways, appState) {
-    if (number.method === "redirect") return this.#visitOperator(number, appState);
-    if (number.method === "digital_credential") return this.#enterByCredential(number, ways);
-    const { gets, field } = DEVICE_TOKENS[number.method] ?? {};
-    const token = await unlessRefused(() => ways[gets]?.(operatorOf(number)));
+    const { method, provider } = number;
+    if (method === "redirect") return this.#visitOperator(number, appState);
+    if (method === "digital_credential") {
+      // The server takes those of apps and of pages of other origins.
+      if (this.#byCookie) return null;
+      const path = `/auth/${encodeURIComponent(provider)}/start`;
+      const start = () => this.#call("POST", path, { ...operatorOf(number), method });
+      const { id, credential } = await askForCredential(number, ways, start) ?? {};
+      return id ? this.#enterOrRegister(`${path}/${encodeURIComponent(id)}/confirmation`, credential) : null;
+    }
+    const { field, token } = await deviceToken(number, ways);
     return token ? this.#enterBySIM(number, token, field) : null;
+  }
+
+  /** Verifies the number in one way; null if the device refuses, undefined if the browser leaves the page. */
+  async #verify({ method, requires }, number, ways, appState) {
+    if (method === "redirect") return this.#visitVerifier(number, appState);
+    if (method === "digital_credential") {
+      const start = () => this.#ask("POST", VERIFICATIONS, { ...number, method });
+      const { id, credential } = await askForCredential({ requires }, ways, start) ?? {};
+      return id ? this.#ask("POST", confirmationOf(id), credential) : null;
+    }
+    const { field, token } = await deviceToken({ method, ...operatorOf(number) }, ways);
+    return token ? this.#ask("POST", VERIFICATIONS, { ...number, [field]: token }) : null;
+  }
+
+  /** Sends the browser to the operator, over the mobile network, to verify the number. */
+  async #visitVerifier(number, appState) {
+    const { redirectURI, storage } = this.#options;
+    if (!this.#byCookie && !storage) {
+      throw own("storage_missing", "The session ends when the browser leaves the page. Pass a storage to configure().");
+    }
+    const started = await this.#ask("POST", VERIFICATIONS, { ...number, redirect_uri: redirectURI });
+    const pending = { id: started.verification_id, number, startedAt: Date.now(), appState };
+    sessionStorage.setItem(VERIFYING, JSON.stringify(pending));
+    location.assign(started.authorization_url);
   }
 
   /** Sends the browser to the operator, over the mobile network. */
@@ -549,17 +594,6 @@ export class Latchkey {
     const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
     sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
     location.assign(place?.location ?? url);
-  }
-
-  /** Starts a session with a digital credential. */
-  async #enterByCredential(number, { digitalCredential = browserCredential() }) {
-    // The server takes credentials of apps and of other origins, and a page cannot visit a link unseen.
-    if (!digitalCredential || this.#byCookie || number.requires === "mobile_data") return null;
-    const path = `/auth/${encodeURIComponent(number.provider)}/start`;
-    const started = await this.#call("POST", path, { ...operatorOf(number), method: "digital_credential" });
-    const credential = await unlessRefused(() => digitalCredential(started.request));
-    if (!credential) return null;
-    return this.#enterOrRegister(`${path}/${encodeURIComponent(started.sign_in_id)}/confirmation`, credential);
   }
 
   /** Starts a session with a token of the device. */
@@ -692,6 +726,30 @@ function fallbackAfter(error, number) {
   const { providers = [] } = number;
   const next = FALLBACKS[error.error] ?? "other";
   return { status: "fallback", reason: error.error, next, providers, ...operatorOf(number), error };
+}
+
+/** Whether the device or an operator refused, so that another way by number may succeed. */
+function leavesNextWay(code) {
+  return Object.hasOwn(FALLBACKS, code) && !ABOUT_USER.includes(code);
+}
+
+function confirmationOf(id) {
+  return `${VERIFICATIONS}/${encodeURIComponent(id)}/confirmation`;
+}
+
+/** A token of the device, and the field that the API takes it in; no token if the device refuses. */
+async function deviceToken(number, ways) {
+  const { gets, field } = DEVICE_TOKENS[number.method] ?? {};
+  return { field, token: await unlessRefused(() => ways[gets]?.(operatorOf(number))) };
+}
+
+/** A digital credential for what `start` begins, with its id; null if the device refuses. */
+async function askForCredential({ requires }, { digitalCredential = browserCredential() }, start) {
+  // A page cannot visit a link unseen.
+  if (!digitalCredential || requires === "mobile_data") return null;
+  const { sign_in_id, verification_id, request } = await start();
+  const credential = await unlessRefused(() => digitalCredential(request));
+  return credential && { id: sign_in_id ?? verification_id, credential };
 }
 
 /** What a function of the device gives; null if it throws, for example because the user has dismissed a dialog. */

@@ -22,6 +22,7 @@ fun main(arguments: Array<String>) {
     native(server, google)
     numbers(server, carriers)
     digitalCredentials()
+    visits()
     println("ok")
 }
 

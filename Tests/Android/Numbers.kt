@@ -133,8 +133,8 @@ fun digitalCredentials() = ScriptedServer().use { server ->
     val credential = """{"protocol":"openid4vp-v1-unsigned","data":{"vp_token":{"phone":"a~b"}}}"""
     val (start, methods) = "/auth/carriers/start" to "/auth/number/methods"
     val tokens = """{"token": "t", "refresh_token": "r", "expires": 3600, "new_user": true}"""
-    fun script(path: String, status: Int, body: String, location: String? = null) {
-        server.responses[path] = ScriptedServer.Response(status, body, location)
+    fun script(path: String, status: Int, body: String) {
+        server.responses[path] = ScriptedServer.Response(status, body)
     }
     fun offer(requires: String) = script(methods, 200, """{"methods": [{"method": "of_another_year", "provider": "x",
         "requires": "y"}, {"method": "digital_credential", "provider": "carriers", "requires": "$requires"},
@@ -202,11 +202,10 @@ fun digitalCredentials() = ScriptedServer().use { server ->
     script(start, 201, """{"sign_in_id": "s", "authorization_url": "${server.url}/link?x"}""")
     script("$start/s/confirmation", 200, tokens)
     for ((location, says) in listOf(
-        "$APP_URI?code=c%2F1&state=s" to "digital_credential", "$APP_URI?error=login_required" to "consent_required",
-        "http://192.0.2.1/" to "consent_required", "/loop" to "consent_required")) {
+        "$APP_URI?code=c%2F1&state=s" to "digital_credential",
+        "$APP_URI?error=login_required" to "consent_required", "/other" to "consent_required")) {
         server.requests.clear()
-        script("/link", 302, "", location)
-        script("/loop", 302, "", "/loop")
+        server.responses["/link"] = ScriptedServer.Response(302, "", "Location" to location)
         val ended = latchkey.signInByNumber(Phone("310260", cellular = cellular), APP_URI)
         val said = when (ended) {
             is NumberSignIn.SignedIn -> ended.method
@@ -215,5 +214,4 @@ fun digitalCredentials() = ScriptedServer().use { server ->
         assertEqual(said, says, location)
         assertEqual(JSONObject(server.bodies(start).single()).getString("redirect_uri"), APP_URI, "the start")
     }
-    assertEqual(server.bodies("/loop").size, 10, "redirects")
 }

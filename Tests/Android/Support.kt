@@ -47,14 +47,16 @@ fun ask(url: String, form: String): JSONObject {
     return JSONObject(connection.inputStream.use { it.readBytes().toString(Charsets.UTF_8) })
 }
 
-/** A server whose responses are written here: a status, a body and perhaps a location for each path. */
+/** A server whose responses are written here: a status, a body and perhaps fields for each path. */
 class ScriptedServer : Closeable {
-    class Response(val status: Int, val body: String, val location: String? = null)
+    class Response(val status: Int, val body: String, vararg val fields: Pair<String, String>)
 
     private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
     val responses = mutableMapOf<String, Response>()
     /** The path and the body of each request. */
     val requests = mutableListOf<Pair<String, String>>()
+    /** The cookies of each request; an empty text for none. */
+    val cookies = mutableListOf<String>()
     val url get() = "http://127.0.0.1:${server.address.port}"
 
     init {
@@ -63,9 +65,10 @@ class ScriptedServer : Closeable {
             val body = exchange.requestBody.readBytes().toString(Charsets.UTF_8)
             val response = synchronized(this) {
                 requests.add(path to body)
+                cookies.add(exchange.requestHeaders.getFirst("Cookie") ?: "")
                 responses[path] ?: Response(500, "{}")
             }
-            response.location?.let { exchange.responseHeaders.add("Location", it) }
+            for ((name, value) in response.fields) exchange.responseHeaders.add(name, value)
             val bytes = response.body.toByteArray()
             exchange.sendResponseHeaders(response.status, bytes.size.toLong().let { if (it == 0L) -1L else it })
             exchange.responseBody.use { it.write(bytes) }

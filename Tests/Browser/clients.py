@@ -274,42 +274,53 @@ class Stage:
         assert self.browser.ask(twice) == {"value": ["success", 401]}, self.browser.ask(twice)
         assert "error" not in self.browser.ask("latchkey.eraseAccount()")
 
-    def credential(self, page):
-        """A digital credential comes before the mobile network, and what refuses it leads there.
+    # The aggregator's part of the server is scripted in the next two steps, and the browser's function is a mock.
 
-        The aggregator's part of the server is scripted, and the browser's function is a mock.
-        """
+    REQUEST = {"protocol": "openid4vp-v1-unsigned", "data": {"nonce": "n", "dcql_query": {"credentials": []}}}
+    CREDENTIAL = {"protocol": "openid4vp-v1-unsigned", "data": {"vp_token": {"phone": "a~b"}}}
+    METHODS = {"methods": [
+        {"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
+        {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
+        "fallback": ["acme"]}
+
+    @contextlib.contextmanager
+    def scripted(self, responses):
+        self.own.scripted, self.own.posted = {"/auth/number/methods": (200, self.METHODS), **responses}, []
+        try:
+            yield
+        finally:
+            self.own.scripted = {}
+
+    def mock(self, outcome):
+        """The browser's digital credentials: it gives one, its user dismisses it, or it lacks the function."""
+        self.browser.run(
+            "window.DigitalCredential = class {}; if (arguments[0] === 'lacks') delete window.DigitalCredential;"
+            "const [outcome, credential] = arguments; window.asked = null;"
+            "navigator.credentials.get = async (asked) => { window.asked = asked;"
+            " if (outcome === 'dismisses') throw new DOMException('no', 'NotAllowedError');"
+            " return { type: 'digital', ...credential }; };", outcome, self.CREDENTIAL)
+
+    def credential(self, page):
+        """A digital credential comes before the mobile network, and what refuses it leads there."""
         start, end = "/auth/carriers/start", "/auth/carriers/start/s/confirmation"
-        request = {"protocol": "openid4vp-v1-unsigned", "data": {"nonce": "n", "dcql_query": {"credentials": []}}}
-        methods = [{"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
-                   {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}]
         body = urllib.parse.urlencode({"operator": "northwind", "operator_token": self.token("jane")}).encode()
         asked = urllib.request.Request(self.own.upstream + "/auth/number/sign-in", body, {"X-API-KEY": "demo-key"})
         tokens = urllib.request.urlopen(asked, timeout=10).read()
-        try:
-            self.own.scripted = {"/auth/number/methods": (200, {"methods": methods, "fallback": ["acme"]}),
-                                 start: (201, {"sign_in_id": "s", "request": request, "expires_in": 300})}
-            for outcome, ended in (("gives", (200, tokens)), ("gives", (403, {"error": "sim_swapped"})),
-                                   ("gives", (401, {"error": "credential_invalid"})), ("dismisses", None),
-                                   ("lacks", None)):
-                self.on_phone(page, "cellular:northwind:jane", expects=", +12025550123" if page is self.own else None)
-                self.own.scripted[end], self.own.posted = ended, []
-                self.browser.run(
-                    "window.DigitalCredential = class {};"
-                    "if (arguments[0] === 'lacks') delete window.DigitalCredential;"
-                    "navigator.credentials.get = async (asked) => { window.asked = asked;"
-                    " if (arguments[0] === 'dismisses') throw new DOMException('no', 'NotAllowedError');"
-                    " return { type: 'digital', protocol: asked.digital.requests[0].protocol,"
-                    " data: { vp_token: { phone: 'a~b' } } }; };".replace("arguments[0]", json.dumps(outcome)))
-                if ended is not None and ended[0] in (200, 403):
-                    # Every step is in the page.
+        started = (201, {"sign_in_id": "s", "request": self.REQUEST, "expires_in": 300})
+        for outcome, ended, in_page in (
+            ("gives", (200, tokens), ["success", None, None, 7]),
+            ("gives", (403, {"error": "sim_swapped"}), ["fallback", "sim_swapped", ["acme"], 7]),
+            ("gives", (401, {"error": "credential_invalid"}), None), ("dismisses", None, None), ("lacks", None, None),
+        ):
+            with self.scripted({start: started, end: ended}):
+                self.on_phone(page, "cellular:northwind:jane")
+                self.mock(outcome)
+                if in_page:
                     said = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010', appState: 7 }).then("
                                             "({ status, reason, providers, appState }) =>"
                                             " [status, reason ?? null, providers ?? null, appState])")
-                    expected = (["success", None, None, 7] if ended[0] == 200
-                                else ["fallback", "sim_swapped", ["acme"], 7])
-                    assert said == {"value": expected}, said
-                    assert self.browser.run("return window.asked") == {"digital": {"requests": [request]}}
+                    assert said == {"value": in_page}, said
+                    assert self.browser.run("return window.asked") == {"digital": {"requests": [self.REQUEST]}}
                 else:
                     self.browser.click("#number")
                     self.state(", +12025550123")
@@ -317,12 +328,43 @@ class Stage:
                 assert sent == {"lacks": [], "dismisses": [start]}.get(outcome, [start, end]), (outcome, sent)
                 if end in sent:
                     bodies = [json.loads(body) for _, body in self.own.posted]
-                    assert bodies == [{"mccmnc": "310010", "method": "digital_credential"},
-                                      {"protocol": request["protocol"], "data": {"vp_token": {"phone": "a~b"}}}], bodies
-                assert self.browser.ask("latchkey.me().then((user) => user.phone_number)") == (
-                    {"error": "invalid_token"} if ended and ended[0] == 403 else {"value": "+12025550123"})
-        finally:
-            self.own.scripted = {}
+                    assert bodies == [{"mccmnc": "310010", "method": "digital_credential"}, self.CREDENTIAL], bodies
+                asked = self.browser.ask("latchkey.me().then((user) => user.phone_number)")
+                is_refused = in_page and in_page[0] == "fallback"
+                assert asked == ({"error": "invalid_token"} if is_refused else {"value": "+12025550123"}), asked
+
+    def credential_verifies(self, page):
+        """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
+        path = "/users/me/phone/verifications"
+        end = path + "/v/confirmation"
+        started = (201, {"verification_id": "v", "status": "pending", "request": self.REQUEST})
+        outcome = {"verification_id": "v", "status": "mismatch", "phone_number": "+1", "operator": "carriers"}
+        self.on_phone(page, "cellular:northwind:jane")
+        self.browser.wait("verify.js", lambda: self.browser.run("return 'keeping' in window;"))
+        signed_in = self.browser.ask("(async () => keeping.signInWithOperatorToken("
+                                     "await operatorToken({ mccmnc: '310010' }), { operator: 'northwind' })"
+                                     ".then(({ status }) => status))()")
+        assert signed_in == {"value": "success"}, signed_in
+        with self.scripted({path: started, end: (200, outcome)}):
+            self.mock("gives")
+            self.verify("the number is mismatch")
+            assert [(path, json.loads(body)) for path, body in self.own.posted] == [
+                (path, {"provider": "carriers", "phone_number": "+12025550123", "mccmnc": "310010",
+                        "method": "digital_credential"}), (end, self.CREDENTIAL)], self.own.posted
+            self.own.scripted[end] = (401, {"error": "user_already_exists"})
+            asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310010' })")
+            assert asked == {"error": "user_already_exists"}, asked
+            self.mock("dismisses")
+            self.own.scripted["/auth/number/methods"] = (200, {**self.METHODS, "methods": self.METHODS["methods"][:1]})
+            asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310010' })")
+            assert asked == {"error": "phone_refused"}, asked
+        # Without credentials, the browser goes to the operator.
+        with self.scripted({}):
+            self.mock("lacks")
+            self.verify("the number is verified")
+        asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '99999' })")
+        assert asked == {"error": "operator_unknown"}, asked
+        assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
 
     def token(self, user):
         """An operator token of a user's SIM."""
@@ -559,6 +601,9 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
+        for kind in ("own", "other"):
+            walk(opened, f"{kind} origin: credential_verifies",
+                 lambda on: on.credential_verifies(getattr(on, kind)))
         walk(opened, "the first page", lambda on: on.first_page())
         walk(opened, "two tabs", lambda on: on.tabs(with_locks=True))
         walk(opened, "two tabs without locks", lambda on: on.tabs(with_locks=False))

@@ -97,7 +97,7 @@ class Origin:
 
     def sharing(self, request):
         return [("Access-Control-Allow-Origin", request.headers.get("Origin") or self.url),
-                ("Access-Control-Allow-Headers", "content-type"), ("Content-Type", "application/json")]
+                ("Access-Control-Allow-Headers", "authorization, content-type"), ("Content-Type", "application/json")]
 
     @contextlib.contextmanager
     def refreshing(self):

@@ -48,7 +48,8 @@ struct DigitalCredentialClientTests {
             #expect(request.json == Self.request)
             return DigitalCredential(json: Self.credential)
         }
-        let outcome = try await client(server).signInByNumber(on: phone, to: Self.redirectURI)
+        let outcome = try await client(server).signInByNumber(
+            on: phone, to: Self.redirectURI, phoneNumber: "+12025550123")
         #expect(outcome.method == .digitalCredential)
         #expect(server.fields("/auth/carriers/start") == [["mccmnc": "310260", "method": "digital_credential"]])
         #expect(server.bodies("/auth/carriers/start/s%2F1/confirmation") == [Self.credential])
@@ -109,6 +110,21 @@ struct DigitalCredentialClientTests {
         #expect(outcome.reason?.rawValue == (goesOn ? "consent_required" : code))
         guard case .otherWay(_, let providers) = outcome else { return }
         #expect(providers == ["google"])
+    }
+
+    @Test("A call that is cancelled while the system asks is not continued in another way")
+    func cancelled() async throws {
+        let server = ScriptedServer([
+            "/auth/number/methods": (200, methods("credential_manager")),
+            "/auth/carriers/start": (201, #"{"sign_in_id": "s", "request": \#(Self.request)}"#),
+        ])
+        var phone = Phone(cellular: SocketCellularNetwork())
+        phone.digitalCredential = { _ in throw CancellationError() }
+        let latchkey = try client(server)
+        let error = try await failure { [phone] () async throws(LatchkeyError) in
+            try await latchkey.signInByNumber(on: phone, to: Self.redirectURI)
+        }
+        #expect(error.code == .cancelled && server.count("/auth/number/start") == 0)
     }
 
     @Test("A phone that cannot ask for a credential begins none, and a dismissed one is not sent")
