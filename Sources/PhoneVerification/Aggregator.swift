@@ -29,10 +29,11 @@ struct CredentialInquiry: Sendable {
 
 /// A session that an aggregator has prepared: what the app needs for it, and what ends it.
 struct PreparedCredential: Sendable {
-    /// Bytes of the request for the wallet, of a URL, and of the session's name.
+    /// The longest request for the wallet, URL, or name of a session, in bytes.
     static let maximumBytes = 16 * 1024
-    /// How long a session lives if the aggregator does not say, and at most, in seconds.
+    /// How long a session lives if the aggregator does not say, in seconds.
     static let lifetime: Int64 = 300
+    /// How long a session lives at most, in seconds.
     static let longestLifetime: Int64 = 600
 
     /// What names the session to the aggregator, as JSON.

@@ -66,8 +66,10 @@ extension PhoneVerificationFeature {
         guard let session = try await aggregator.session(id, for: .credentialSignIn) else {
             throw SignInError.credentialSessionEnded
         }
+        // With the id, so that a proof that was sent to another session does not count as sent again.
+        let code = Secret("\(id.exposed) \(proof.secret.exposed)")
         return SignInRequest(
-            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: proof.secret,
+            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: code,
             verifiedBy: CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof),
             correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
@@ -115,42 +117,50 @@ extension VerifyPhoneNumber {
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let subject = try await waiting(id, for: holder)
-            findings.operatorName = subject.operatorName
-            findings.number = subject.phoneNumber
-            guard let aggregator = environment.providers[subject.operatorName]?.aggregator,
-                let session = try await aggregator.session(Secret(id), for: .verification)
-            else { throw .verificationEnded }
-            let verifier = CredentialVerifier(numbers: aggregator, session: session, id: Secret(id), proof: proof)
-            let run = try SignInRun(
-                SignInRequest(
-                    provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID,
-                    code: proof.secret, verifiedBy: verifier, correlationID: correlationID), correlationID,
-                in: environment)
-            findings.run = run
-            let issuer = try await run.discoverProvider().issuer
-            guard
-                let found = try await aggregator.finding(
-                    of: session, under: Secret(id), for: .verification, proof, run)
-            else { return Outcome(id: id, verification: subject, correlationID: correlationID) }
-            // Only now, so that nobody uses up the allowance of a number without its phone.
-            let uses = AllowanceUse.ofVerification(of: session.number, by: holder.user.id)
-            if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
-                throw .tooManyVerifications(wait)
+            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings) else {
+                return Outcome(id: id, verification: subject, correlationID: correlationID)
             }
-            let verification = try found.outcome(of: subject, session.number, at: environment.clock.now())
-            run.begin(.store)
-            // Also if the store fails, because the change may have been stored before the failure.
-            defer { sessions.cache.remove(holder.user.id) }
-            let formerHolders = try await mappingStoreErrors(
-                await store.addPhoneVerification(verification, by: issuer, requestID: correlationID.text))
-            guard let formerHolders else { throw .sessionUnknown }
-            for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
+            let verification = try await keep(ended, by: issuer, findings, holder)
             outcomes.note(verification, findings, in: environment.logger)
             return Outcome(id: id, verification: verification, correlationID: correlationID)
         } failed: { error in
             outcomes.note(error, findings, in: environment.logger)
             return error.code == .rateLimited ? nil : FailedOperation(findings)
         }
+    }
+
+    /// What the aggregator says of a verification, with its issuer; nil as long as no phone has scanned the QR code.
+    private func ended(
+        _ subject: PhoneVerification, _ id: Secret, _ proof: CredentialProof,
+        _ findings: inout PhoneVerificationFindings
+    ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
+        (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
+        guard let aggregator = environment.providers[subject.operatorName]?.aggregator,
+            let session = try await aggregator.session(id, for: .verification)
+        else { throw .verificationEnded }
+        let verifier = CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof)
+        let request = SignInRequest(
+            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: proof.secret,
+            verifiedBy: verifier, correlationID: findings.correlationID)
+        let run = try SignInRun(request, findings.correlationID, in: environment)
+        findings.run = run
+        let issuer = try await run.discoverProvider().issuer
+        let found: AggregatorFinding?
+        do throws(SignInError) {
+            found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
+        } catch {
+            guard error.code == .simSwapped else { throw error }
+            // As of a mobile operator, an outcome.
+            await environment.failures.note(FailedOperation(findings), error)
+            return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), issuer)
+        }
+        guard let found else { return nil }
+        // Only now, so that nobody uses up the allowance of a number without its phone.
+        let uses = AllowanceUse.ofVerification(of: session.number, by: subject.user)
+        if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
+            throw .tooManyVerifications(wait)
+        }
+        return (try found.outcome(of: subject, session.number, at: environment.clock.now()), issuer)
     }
 
     /// The verification of a session that waits for the phone.

@@ -18,7 +18,8 @@ package struct PhoneVerificationSettings: FeatureSettings {
     package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
         var warned: Set<String> = []
         return configuration.providers.filter { provider in
-            warned.insert(provider.path).inserted && provider.mobileOperator?.simSwap.ifSwapped == .off
+            let policy = provider.mobileOperator?.simSwap ?? provider.aggregator?.simSwap
+            return warned.insert(provider.path).inserted && policy?.ifSwapped == .off
         }.map { provider in
             (
                 "providers",
@@ -31,6 +32,13 @@ package struct PhoneVerificationSettings: FeatureSettings {
                     "providers",
                     "\(provider.path) has sign_in_known_numbers, so whoever gets a former customer's number signs in "
                         + "to the account that has verified it", "set sign_in_known_numbers to false"
+                )
+            }
+            + configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
+                (
+                    "providers",
+                    "\(provider.path) has desktop: on, so whoever makes another person scan a QR code gets that person's "
+                        + "number verified", "set desktop to off"
                 )
             }
             + configuration.servers.filter { server in

@@ -114,6 +114,15 @@ struct VerifyPhoneNumber {
             case .ofOperator(let token): try await ask(question, token, id, holder, &findings)
             case .ofFirebase(let token, let nonce): try await read(question, token, nonce, id, holder, &findings)
             }
+        return (id, try await keep(verification, by: issuer, findings, holder))
+    }
+
+    /// Stores an outcome.
+    /// - Returns: The same.
+    func keep(
+        _ verification: PhoneVerification, by issuer: String, _ findings: PhoneVerificationFindings,
+        _ holder: SessionAndUser
+    ) async throws(SignInError) -> PhoneVerification {
         findings.run?.begin(.store)
         // Also if the store fails, because the change may have been stored before the failure.
         defer { sessions.cache.remove(holder.user.id) }
@@ -121,7 +130,7 @@ struct VerifyPhoneNumber {
             await store.addPhoneVerification(verification, by: issuer, requestID: findings.correlationID.text))
         guard let formerHolders else { throw .sessionUnknown }
         for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
-        return (id, verification)
+        return verification
     }
 
     /// Asks the operator of a TS.43 temporary token.

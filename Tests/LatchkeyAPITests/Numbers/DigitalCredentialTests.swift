@@ -231,6 +231,19 @@ struct DigitalCredentialTests {
         }
     }
 
+    @Test("A verification of a number whose SIM was changed lately has failed")
+    func verificationOfSwappedSIM() async throws {
+        let app = try Self.app { $0.simSwap.ifSwapped = .refuse }
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session, #","phone_number":"\#(FakeAggregator.number)""#)
+        app.aggregator.script { $0.finding = #""verified":true,"sim_swap":{"checked":true,"risk_level":"HIGH"}"# }
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.confirm(started.id, of: session, presenting: text)
+        #expect(answer.status == 200 && answer.text("status") == "failed", "\(answer.body)")
+        #expect(answer.error == "sim_swapped" && answer.json?["sim_swapped"]?.bool == true)
+        try await PhoneVerificationWalk(app, token: session).expectUnchanged()
+    }
+
     @Test("The members of the aggregator's bodies have the names that are configured")
     func fields() async throws {
         let names: [(AggregatorRules.Field, String)] = [
