@@ -137,8 +137,8 @@ package enum ClientMetadata {
     private static func provider(
         _ name: String?, in configuration: Configuration
     ) throws(AdministratorError) -> Configuration.Provider {
-        // At Firebase nothing is registered.
-        let servers = configuration.servers.filter { $0.kind != .firebasePNV }
+        // Nothing is registered there by metadata.
+        let servers = configuration.servers.filter { !$0.kind.takesProofs }
         let names = servers.map(\.id).joined(separator: ", ")
         if let name {
             guard let provider = servers.first(where: { $0.id == name }) else {

@@ -34,6 +34,13 @@ package protocol APIFeature: APIRoutes {
         device: String?
     ) async throws -> SignInRequest?
 
+    /// Reads the start of a sign-in by two calls at a group of servers, without a redirect, and begins it; nil for a
+    /// group of another kind.
+    /// - Throws: As ``signInRequest(_:at:of:terms:caller:device:)``.
+    func startSignIn(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+    ) async throws -> Response?
+
     /// Adds members to `GET /auth/providers`.
     func describe(in json: inout JSONObjectWriter)
 

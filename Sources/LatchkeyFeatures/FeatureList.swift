@@ -78,7 +78,7 @@ extension FeatureList {
                     .map { "providers.\($0.id).native_audiences" }
             },
             FeatureDemand("PhoneVerification") { configuration in
-                configuration.providers.first { [.camara, .firebasePNV].contains($0.kind) }
+                configuration.providers.first { $0.kind == .camara || $0.kind.takesProofs }
                     .map { "providers.\($0.id)" }
             },
             FeatureDemand("PostgreSQL") { $0.database.postgresURLs.first?.key },

@@ -137,6 +137,9 @@ extension Feature {
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
         device: String?
     ) async throws -> SignInRequest? { nil }
+    package func startSignIn(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+    ) async throws -> Response? { nil }
     package func describe(in json: inout JSONObjectWriter) {}
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
     package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }

@@ -62,7 +62,8 @@ struct ServerExamination {
     private mutating func reachEndpoints() async {
         let urls = [
             provider.tokenEndpoint, provider.userInfoEndpoint, provider.userEndpoint?.url,
-            provider.pushedAuthorizationRequestEndpoint, known.apiRoot,
+            provider.pushedAuthorizationRequestEndpoint, known.apiRoot, known.rules.endpoints["prepare_endpoint"],
+            known.rules.endpoints["process_endpoint"],
         ]
         for url in urls.compactMap(\.self) {
             let host = "\(url.host):\(url.port)"

@@ -162,14 +162,14 @@ extension SignInError.Code {
         switch self {
         case .invalidRequest, .unauthorizedClient, .expired, .operatorUnknown: .badRequest
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
-            .refusedByProvider, .notOnMobileNetwork:
+            .refusedByProvider, .notOnMobileNetwork, .credentialInvalid:
             .unauthorized
         case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists, .lastIdentity, .grantMissing, .receiptRedeemed: .conflict
         case .rateLimited: .tooManyRequests
         case .serverError: .internalServerError
-        case .carrierError: .badGateway
+        case .carrierError, .aggregatorError: .badGateway
         case .temporarilyUnavailable: .serviceUnavailable
         case .carrierTimeout: .gatewayTimeout
         }

@@ -105,7 +105,8 @@ package struct ProviderPreset: Sendable {
         context.refuse(
             origin, given == nil ? subject : "has a preset that is not known",
             (given == nil
-                ? "give it: oidc, oauth2, camara or firebase_pnv, or a preset" : "`latchkey providers` lists them")
+                ? "give it: oidc, oauth2, camara, firebase_pnv or aggregator, or a preset"
+                : "`latchkey providers` lists them")
                 + meant)
         return nil
     }

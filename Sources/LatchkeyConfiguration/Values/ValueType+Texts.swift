@@ -271,6 +271,20 @@ extension ValueType {
         }
     }
 
+    /// The origin that a wallet names as the audience of a credential: of a page, or of an app on Android.
+    static var credentialOrigin: ValueType<String> {
+        .parsed(
+            "an origin", show: { $0 }, "is not the origin of a page or of an app",
+            "write one such as https://app.example.com, or android:apk-key-hash: and 43 characters of base64url"
+        ) { text in
+            let prefix = "android:apk-key-hash:"
+            if text.hasPrefix(prefix) {
+                return Base64URL.decode(String(text.dropFirst(prefix.count)))?.count == 32 ? text : nil
+            }
+            return Origin(text)?.text
+        }
+    }
+
     /// The beginning of a path; empty for none.
     static var pathPrefix: ValueType<String> {
         .parsed("a path", show: { $0 }, "is not the beginning of a path", "write one such as /aggregator/v031") {

@@ -82,8 +82,12 @@ package struct CallerTerms: Sendable {
     package func check<Clients: Sequence<SignInConfiguration.Client>>(
         mayUseOneOf clients: @autoclosure () -> Clients
     ) throws(SignInError) {
-        guard self.clients == nil || clients().contains(where: allows) else { throw .clientNotAllowed }
+        guard mayUseOneOf(clients()) else { throw .clientNotAllowed }
     }
+
+    package func mayUseOneOf<Clients: Sequence<SignInConfiguration.Client>>(
+        _ clients: @autoclosure () -> Clients
+    ) -> Bool { self.clients == nil || clients().contains(where: allows) }
 }
 
 extension SignInError {

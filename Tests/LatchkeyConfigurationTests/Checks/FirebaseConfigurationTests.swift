@@ -49,7 +49,7 @@ struct FirebaseConfigurationTests {
         ])
     func rules(_ more: String, registersUnknown: Bool, signsInKnown: Bool) throws {
         let loaded = try load("providers: {\(Self.phone)\(more)}}")
-        let rules = try #require(loaded.configuration.providers.first?.firebase)
+        let rules = try #require(loaded.configuration.providers.first?.numberRules)
         #expect(rules.registersUnknown == registersUnknown && rules.signsInKnown == signsInKnown)
         let isWarned = loaded.warnings.contains {
             $0.key == "providers" && $0.reason.contains("sign_in_known_numbers")

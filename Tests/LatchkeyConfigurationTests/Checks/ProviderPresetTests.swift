@@ -198,7 +198,7 @@ struct ProviderPresetTests {
         arguments: [
             (
                 "gogle: {client_id: a, client_secret: b}",
-                "providers.gogle: has no kind; give it: oidc, oauth2, camara or firebase_pnv"
+                "providers.gogle: has no kind; give it: oidc, oauth2, camara, firebase_pnv or aggregator"
             ),
             ("gogle: {client_id: a, client_secret: b}", "did you mean the preset google?"),
             (

@@ -35,8 +35,8 @@ struct FirebaseFlowTests {
         client.idTokenSigningAlgorithm = .es256
         var provider = Configuration.Provider(id: "phone", kind: .firebasePNV, issuer: issuer, clients: [client])
         provider.rules.endpoints["jwks_uri"] = keys
-        provider.firebase = FirebaseNumberRules()
-        provider.firebase?.registersUnknown = true
+        provider.numberRules = NumberSignInRules()
+        provider.numberRules?.registersUnknown = true
         return provider
     }
 
