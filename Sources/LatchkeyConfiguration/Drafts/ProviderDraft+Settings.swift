@@ -31,8 +31,8 @@ extension ProviderDraft {
         Setting(
             "issuer", .optional(.templatedIssuer), \.templatedIssuer,
             "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 and aggregator it is "
-                + "the issuer of the users' identities and must never change. For oidc it may have {tenantid} in the place of the "
-                + "tenant, with tenants."
+                + "the issuer of the users' identities and must never change. For oidc it may have {tenantid} in the "
+                + "place of the tenant, with tenants."
         ).required("give the provider's issuer, an https URL").of(.oidc, .oauth2, .aggregator),
         Setting(
             "tenants", .list(of: .tenant, "any, or a list of tenants"), \.tenants,
