@@ -159,7 +159,7 @@ struct FirebaseTokenTests {
 
     @Test("Where the app makes the nonce, a request must have it")
     func ownNonce() async throws {
-        var rules = FirebaseNumberRules()
+        var rules = NumberSignInRules()
         rules.registersUnknown = true
         let app = try NumberApp(firebaseRules: rules, firebaseNonce: .client)
         let token = try app.firebase.token(FakeFirebase.number, ["nonce": #""N-1""#])

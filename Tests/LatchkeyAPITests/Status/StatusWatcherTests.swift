@@ -96,6 +96,10 @@ extension StatusRoutes: APIFeature {
         device: String?
     ) -> SignInRequest? { nil }
 
+    func startSignIn(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+    ) -> Response? { nil }
+
     func describe(in json: inout JSONObjectWriter) {}
 
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
