@@ -222,6 +222,11 @@ struct DigitalCredentialTests {
             (.refuse, .refuse, "", "aggregator_error"), (.refuse, .accept, "", nil),
             (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"LOW"}"#, nil),
             (.refuse, .refuse, #","sim_swap":{"checked":false,"risk_level":"LOW"}"#, "aggregator_error"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"RISK_LEVEL_UNKNOWN"}"#, "aggregator_error"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"allowed"}"#, "aggregator_error"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":""}"#, "aggregator_error"),
+            (.refuse, .accept, #","sim_swap":{"checked":true,"risk_level":"RISK_LEVEL_MEDIUM"}"#, "sim_swapped"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"RISK_LEVEL_LOW"}"#, nil),
         ]
         for row in rows {
             let app = try Self.app { ($0.simSwap.ifSwapped, $0.simSwap.ifUnknown) = (row.policy, row.unknown) }
