@@ -38,7 +38,7 @@ package protocol APIFeature: APIRoutes {
     /// group of another kind.
     /// - Throws: As ``signInRequest(_:at:of:terms:caller:device:)``.
     func startSignIn(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+        _ request: Request, _ admission: Admission, at provider: Provider, of api: LatchkeyAPI
     ) async throws -> Response?
 
     /// Adds members to `GET /auth/providers`.

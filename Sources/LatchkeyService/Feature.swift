@@ -138,7 +138,7 @@ extension Feature {
         device: String?
     ) async throws -> SignInRequest? { nil }
     package func startSignIn(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+        _ request: Request, _ admission: Admission, at provider: Provider, of api: LatchkeyAPI
     ) async throws -> Response? { nil }
     package func describe(in json: inout JSONObjectWriter) {}
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }

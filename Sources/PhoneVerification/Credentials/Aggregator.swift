@@ -233,11 +233,14 @@ struct SessionAggregator: CredentialAggregator {
 extension SIMSwapFinding {
     /// - Parameter object: What the aggregator says of it; nil for nothing.
     fileprivate init(_ object: JSONObject?) {
-        guard let object, object["checked"]?.bool == true, let risk = object["risk_level"]?.string else {
-            self = .unknown
-            return
+        let level = object?["checked"]?.bool == true ? object?["risk_level"]?.string : nil
+        let words = level?.lowercased().split { !$0.isLetter }.map(String.init) ?? []
+        // Every other word says nothing.
+        if words.contains(where: ["critical", "high", "medium"].contains) {
+            self = .swapped
+        } else {
+            self = words.contains("low") || words.contains("none") ? .unchanged : .unknown
         }
-        self = risk.lowercased().contains("high") ? .swapped : .unchanged
     }
 }
 

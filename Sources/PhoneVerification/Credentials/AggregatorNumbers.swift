@@ -136,7 +136,7 @@ struct CredentialVerifier: RequestVerifier {
 
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
         let found = try await numbers.finding(of: session, under: id, for: .credentialSignIn, proof, run)
-        guard let number = found?.number else { throw .aggregatorError() }
+        guard let found, let number = found.number, found.isVerified != false else { throw .aggregatorError() }
         return try await numbers.signIns.user(
             of: try await numbers.signIns.admit(number, from: provider.issuer, in: run), in: run)
     }

@@ -9,27 +9,38 @@ import StorageModel
 
 /// Sign-ins with a digital credential, which have a start and an end.
 extension PhoneVerificationFeature {
+    /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
+    static let sessionAllowance = SharedAllowance(count: 600, seconds: 3600)
+
     static let confirmationPath = "/auth/{provider}/start/{id}/confirmation"
 
     /// Reads a start, and begins the session at the aggregator; nil for a provider of another kind.
-    /// - Throws: 400 that names every malformed field; `unauthorized_client`; `operator_unknown`; `aggregator_error`.
+    /// - Throws: 400 that names every malformed field; `unauthorized_client`; `operator_unknown`; `rate_limited`;
+    ///   `aggregator_error`.
     package func startSignIn(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+        _ request: Request, _ admission: Admission, at provider: Provider, of api: LatchkeyAPI
     ) async throws -> Response? {
         guard let aggregator = provider.aggregator else { return nil }
         let environment = api.useCases.environment
-        var reader = FieldReader(fields)
+        var reader = FieldReader(try BodyFields(request, from: admission))
         let correlationID = reader.correlationID() ?? .random(from: environment.random)
         reader.demandMethod(.digitalCredential)
         var choice = OperatorChoice(network: reader.network(required: false))
-        choice.caller = terms
+        choice.caller = api.terms(of: request, admission)
+        let subnet = admission.isByKey ? nil : choice.caller.subnet
         var start = reader.credentialStart(choice)
         start.clientID = reader.clientID(at: aggregator.server)
         try reader.check(correlationID)
         let id = Secret(environment.random.token())
         let (strategy, prepared) = try await environment.failures.recording(as: correlationID, reader.sentNames) {
             () async throws(SignInError) in
-            try await aggregator.begin(
+            if let subnet {
+                let use = AllowanceUse(of: "credentials by \(subnet.high) \(subnet.low)", Self.sessionAllowance)
+                let wait = try await mappingStoreErrors(
+                    await aggregator.signIns.store.count([use], at: environment.clock.now()))
+                if let wait { throw .tooManyLookups(wait) }
+            }
+            return try await aggregator.begin(
                 start, of: nil, under: id, for: .credentialSignIn, correlationID, in: environment)
         } failed: { error in
             environment.logStart(error, at: provider.name, correlationID)
@@ -181,7 +192,7 @@ extension AggregatorFinding {
     fileprivate func outcome(
         of subject: PhoneVerification, _ asked: MSISDN?, at now: Timestamp
     ) throws(SignInError) -> PhoneVerification {
-        guard asked != nil || number != nil else { throw .aggregatorError() }
+        guard asked != nil || number != nil && isVerified != false else { throw .aggregatorError() }
         // Both must agree where the aggregator says both.
         let isSame = asked == nil || (number.map { $0 == asked } ?? true) && isVerified ?? true
         return subject.ended(

@@ -93,13 +93,12 @@ extension RedirectSignIn: BrowserRedirects {
     /// An app without a browser begins: it opens the location itself, or at a group of servers it signs in with a
     /// token. Its fields are in no address.
     private func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
-        let fields = try BodyFields(request, from: admission)
-        let reader = FieldReader(fields)
+        let reader = FieldReader(try BodyFields(request, from: admission))
         if let provider = api.useCases.providers[request.provider], provider.group != nil {
             for feature in api.features {
-                let terms = api.terms(of: request, admission)
-                let started = try await feature.startSignIn(fields, at: provider, of: api, terms: terms)
-                if let started { return started }
+                if let started = try await feature.startSignIn(request, admission, at: provider, of: api) {
+                    return started
+                }
             }
             guard !reader.hasTokenInPlaceOfBrowser else {
                 return try await api.signIn(request, admission, provider: request.provider).run()

@@ -173,6 +173,7 @@ struct DigitalCredentialTests {
         ({ $0.process = .json("[]") }, "aggregator_error", 502),
         ({ $0.finding = #""phone_number":"jane""# }, "aggregator_error", 502),
         ({ $0.finding = #""verified":true"# }, "aggregator_error", 502),
+        ({ $0.finding += #","verified":false"# }, "aggregator_error", 502),
         ({ $0.finding = "" }, "aggregator_error", 502),
         ({ $0.token = .json(#"{"error":"invalid_client"}"#, status: 401) }, "aggregator_error", 502),
     ]
@@ -221,6 +222,11 @@ struct DigitalCredentialTests {
             (.refuse, .refuse, "", "aggregator_error"), (.refuse, .accept, "", nil),
             (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"LOW"}"#, nil),
             (.refuse, .refuse, #","sim_swap":{"checked":false,"risk_level":"LOW"}"#, "aggregator_error"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"RISK_LEVEL_UNKNOWN"}"#, "aggregator_error"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"allowed"}"#, "aggregator_error"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":""}"#, "aggregator_error"),
+            (.refuse, .accept, #","sim_swap":{"checked":true,"risk_level":"RISK_LEVEL_MEDIUM"}"#, "sim_swapped"),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"RISK_LEVEL_LOW"}"#, nil),
         ]
         for row in rows {
             let app = try Self.app { ($0.simSwap.ifSwapped, $0.simSwap.ifUnknown) = (row.policy, row.unknown) }
@@ -329,6 +335,24 @@ struct DigitalCredentialTests {
             .post, "/auth/carriers/start/\(started.id)/confirmation", body: #"{"vp_token":"\#(text)"}"#,
             apiKey: "KEY-of-another")
         #expect(answer.error == "unauthorized_client" && app.aggregator.processed.isEmpty, "\(answer.body)")
+    }
+
+    @Test("Callers without an API key begin 600 sessions an hour in one network, because each costs")
+    func keyless() async throws {
+        let app = try Self.app()
+        let start: HTTPFields = [.origin: NumberApp.origin]
+        func begin(_ key: String? = nil, from peer: String = "84.125.93.10") async throws -> Answer {
+            try await app.send(.post, "/auth/carriers/start", start, body: "{}", apiKey: key, from: peer)
+        }
+        #expect(try await begin().status == 201)
+        let subnet = try #require(IPAddress("84.125.93.10")?.subnet)
+        let use = AllowanceUse(
+            of: "credentials by \(subnet.high) \(subnet.low)", PhoneVerificationFeature.sessionAllowance)
+        for _ in 1..<600 { _ = try await app.testStore.store.count([use], at: app.clock.now) }
+        let refused = try await begin()
+        #expect(refused.status == 429 && refused.error == "rate_limited", "\(refused.body)")
+        #expect(try await begin(from: "84.126.1.1").status == 201)
+        #expect(try await begin(TestApp.apiKey).status == 201)
     }
 
     @Test("The list of a phone's ways offers it where the phone and the caller have it")

@@ -80,6 +80,9 @@ struct NumberMethodsTests {
             let answer = try await app.send(.get, Self.path + "platform=ios&mccmnc=" + network, apiKey: key)
             #expect(try Self.methods(answer) == expected, "\(key) \(network)")
         }
+        let onAndroid = try await app.send(
+            .get, Self.path + "platform=android&mccmnc=310020", apiKey: "of-southwind")
+        #expect(try Self.methods(onAndroid) == Self.both("southwind"), "Firebase is another client")
         let unknown = try await app.send(.get, Self.path + "platform=ios&mccmnc=310010", apiKey: "unknown")
         #expect(unknown.status == 401)
     }
