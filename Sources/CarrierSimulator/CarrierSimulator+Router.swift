@@ -105,6 +105,17 @@ extension CarrierSimulator {
         router.post(FirebaseEndpoint.path + "/tokens", Self.shared(firebase.makeToken))
         router.get("/demo/device", Self.shared(controls.showDevice))
         router.post("/demo/device", Self.shared(controls.setDevice))
+        addAggregator(to: &router)
+    }
+
+    private func addAggregator(to router: inout Router) {
+        let (root, aggregator) = (AggregatorEndpoints.path, AggregatorEndpoints(simulator: self))
+        router.post(root + "/token", Self.json(aggregator.respondWithToken))
+        router.post(root + "/prepare", Self.json(aggregator.prepare))
+        router.post(root + "/process", Self.json(aggregator.process))
+        router.get(root + "/link/{session}", Self.json(aggregator.follow))
+        router.post(root + "/scan/{session}", Self.json(aggregator.scan))
+        router.post(root + "/wallet", Self.shared(aggregator.present))
     }
 
     /// A handler whose refusals become JSON.

@@ -46,9 +46,7 @@ struct ClientMetadataCommand: AsyncParsableCommand {
 /// not use it. A Telco Finder is a provider, too, under the name ``ProviderReference/telcoFinder(of:)``.
 package enum ClientMetadata {
     /// A JSON object with a line for each member.
-    /// - Parameters:
-    ///   - name: The provider's name in the configuration. Nil if there is one provider.
-    ///   - clientID: Nil if the provider has one client.
+    /// - Parameter name: The provider's name in the configuration. Nil if there is one provider.
     /// - Throws: `AdministratorError` if there is no such provider or client, or `public_url` is not set.
     package static func json(
         of clientID: String?, at name: String?, in configuration: Configuration, features: FeatureList
@@ -139,8 +137,8 @@ package enum ClientMetadata {
     private static func provider(
         _ name: String?, in configuration: Configuration
     ) throws(AdministratorError) -> Configuration.Provider {
-        // At Firebase nothing is registered.
-        let servers = configuration.servers.filter { $0.kind != .firebasePNV }
+        // Nothing is registered there by metadata.
+        let servers = configuration.servers.filter { !$0.kind.takesProofs }
         let names = servers.map(\.id).joined(separator: ", ")
         if let name {
             guard let provider = servers.first(where: { $0.id == name }) else {

@@ -34,6 +34,13 @@ package protocol APIFeature: APIRoutes {
         device: String?
     ) async throws -> SignInRequest?
 
+    /// Reads the start of a sign-in by two calls at a group of servers, without a redirect, and begins it; nil for a
+    /// group of another kind.
+    /// - Throws: As ``signInRequest(_:at:of:terms:caller:device:)``.
+    func startSignIn(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+    ) async throws -> Response?
+
     /// Adds members to `GET /auth/providers`.
     func describe(in json: inout JSONObjectWriter)
 
@@ -41,7 +48,6 @@ package protocol APIFeature: APIRoutes {
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
 
     /// An account is about to be erased. What it has elsewhere ends with it.
-    /// - Returns: Nil for nothing.
     func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding?
 
     /// What redirects are for, besides sign-ins.
@@ -55,7 +61,6 @@ package protocol APIFeature: APIRoutes {
 }
 
 extension Array<any APIFeature> {
-    /// An account is about to be erased.
     package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> [AccountEnding] {
         var endings: [AccountEnding] = []
         for feature in self {

@@ -74,11 +74,11 @@ extension FeatureList {
                     .map { "providers.\($0.id).backchannel_token_delivery_mode" }
             },
             FeatureDemand("NativeSignIn") { configuration in
-                configuration.providers.first { $0.clients.contains { $0.rules.native != .init() } }
+                configuration.providers.first { !$0.nativeClients.isEmpty }
                     .map { "providers.\($0.id).native_audiences" }
             },
             FeatureDemand("PhoneVerification") { configuration in
-                configuration.providers.first { [.camara, .firebasePNV].contains($0.kind) }
+                configuration.providers.first { $0.kind == .camara || $0.kind.takesProofs }
                     .map { "providers.\($0.id)" }
             },
             FeatureDemand("PostgreSQL") { $0.database.postgresURLs.first?.key },

@@ -80,7 +80,6 @@ extension Configuration {
         return page
     }
 
-    /// The relying party of one of ``servers``.
     package func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
         var party = provider.unconfiguredParty
         party.extensions = provider.extensions
@@ -89,7 +88,7 @@ extension Configuration {
         case .zenkey:
             party.trustedHosts = zenkey.trustedHosts
             party.pinnedIssuers = zenkey.issuers.mapValues(\.text)
-        case .oidc, .oauth2, .camara, .firebasePNV:
+        case .oidc, .oauth2, .camara, .firebasePNV, .aggregator:
             // Mobile operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability
             // Profile r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.
             party.prefersBoundTokens = provider.rules.storesTokens || provider.kind == .camara
@@ -158,7 +157,7 @@ extension Configuration {
                             (zenkey.discoveryUIURL, zenkey.authorizationURL), server(provider))
                     case .oidc: .openID(server(provider))
                     case .oauth2: .oauth2(server(provider))
-                    case .camara, .firebasePNV:
+                    case .camara, .firebasePNV, .aggregator:
                         features.lazy.compactMap { $0.group(of: servers, server) }.first.map { .group($0) }
                     }
                 return kind.map { SignIn.Provider(name: path, title: provider.name, color: provider.color, kind: $0) }
@@ -190,6 +189,9 @@ extension Configuration.Provider {
         if kind == .zenkey { return RelyingParty.Configuration(discoveryURL: issuer) }
         if kind == .firebasePNV, let keys = rules.endpoints["jwks_uri"] {
             return RelyingParty.Configuration(issuer: issuer, jwksURI: keys)
+        }
+        if kind == .aggregator, let tokens = rules.endpoints["token_endpoint"] {
+            return RelyingParty.Configuration(issuer: issuer, tokenEndpoint: tokens)
         }
         guard let endpoints else { return RelyingParty.Configuration(issuer: issuer) }
         return RelyingParty.Configuration(

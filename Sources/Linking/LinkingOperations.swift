@@ -27,8 +27,9 @@ extension LinkingFeature {
             .post, "/users/me/identities", "linkIdentity", .account, .session, "Add a way to sign in",
             """
             With a fresh code of the other provider, as for a sign-in; at a provider of kind `camara` with an \
-            `operator_token`, and at one of kind `firebase_pnv` with a `token`. The session's own sign-in must be \
-            recent. The same request may be sent again within a minute, if it has a `code_verifier`.
+            `operator_token`, at one of kind `firebase_pnv` with a `token`, and at one of kind `aggregator` with the \
+            `sign_in_id` of a start and the `vp_token`. The session's own sign-in must be recent. The \
+            same request may be sent again within a minute, if it has a `code_verifier`.
             """,
             body: .init(
                 schema: "IdentityToLink",

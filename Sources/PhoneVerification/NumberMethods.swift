@@ -8,6 +8,8 @@ import SignIn
 /// A way in which a phone proves its number. An app tries them in the order of the cases. The raw values are their
 /// names in the API.
 enum NumberMethod: String, CaseIterable {
+    /// By the SIM and the phone's wallet, over any network.
+    case digitalCredential = "digital_credential"
     /// By the SIM, over any network and without a browser.
     case operatorToken = "operator_token"
     /// By the SIM and Google's library, over any network and without a browser.
@@ -18,6 +20,7 @@ enum NumberMethod: String, CaseIterable {
     /// What the phone needs.
     var requires: String {
         switch self {
+        case .digitalCredential: "credential_manager"
         case .operatorToken: "sim"
         case .firebase: "play_services"
         case .redirect: "mobile_data"
@@ -27,6 +30,7 @@ enum NumberMethod: String, CaseIterable {
     /// The platforms that have it. A page cannot ask the SIM.
     var platforms: Set<Phone.Platform> {
         switch self {
+        case .digitalCredential: Set(Phone.Platform.allCases)
         case .operatorToken: [.android, .ios]
         case .firebase: [.android]
         case .redirect: Set(Phone.Platform.allCases)
@@ -65,6 +69,26 @@ protocol NumberProvider: ServerGroup {
 
     /// Whether the answer costs a request to somebody else.
     func asksOthers(about phone: Phone) -> Bool
+
+    /// What a phone needs for one of its methods.
+    func requirement(of method: NumberMethod, for phone: Phone) -> String
+}
+
+extension NumberProvider {
+    func requirement(of method: NumberMethod, for phone: Phone) -> String { method.requires }
+}
+
+extension ProofGroup where Self: NumberProvider {
+    func asksOthers(about phone: Phone) -> Bool { false }
+}
+
+extension Phone {
+    /// Whether any of the clients may receive a browser of the phone.
+    fileprivate func opensBrowsers(of server: AuthorizationServer) -> Bool {
+        server.clients.values.contains { client in
+            client.redirectURIs.contains { uri in platform.clientTypes.contains { client.allows($0, at: uri) } }
+        }
+    }
 }
 
 extension MobileOperators: NumberProvider {
@@ -79,13 +103,9 @@ extension MobileOperators: NumberProvider {
             guard error.code == .operatorUnknown || error.code == .unauthorizedClient else { throw error }
             return ([], nil)
         }
-        let takesBrowsers = target.server.clients.values.contains { client in
-            client.redirectURIs.contains { uri in
-                phone.platform.clientTypes.contains { client.allows($0, at: uri) }
-            }
-        }
         let methods: Set<NumberMethod> =
-            api.redirects != nil && takesBrowsers ? [.operatorToken, .redirect] : [.operatorToken]
+            api.redirects != nil && phone.opensBrowsers(of: target.server)
+            ? [.operatorToken, .redirect] : [.operatorToken]
         return (methods, target.reference.operatorName)
     }
 
@@ -94,10 +114,27 @@ extension MobileOperators: NumberProvider {
 
 extension FirebaseNumbers: NumberProvider {
     func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?) {
-        ([.firebase], nil)
+        (phone.choice.caller.mayUseOneOf(server.clients.values) ? [.firebase] : [], nil)
+    }
+}
+
+extension AggregatorNumbers: NumberProvider {
+    func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?) {
+        let isOffered =
+            switch try? strategy(for: phone.choice.network) {
+            case .ts43: phone.platform != .ios
+            case .link: phone.opensBrowsers(of: server)
+            case .desktop, nil: false
+            }
+        guard isOffered, api.redirects != nil, phone.choice.caller.mayUseOneOf(server.clients.values) else {
+            return ([], nil)
+        }
+        return ([.digitalCredential], nil)
     }
 
-    func asksOthers(about phone: Phone) -> Bool { false }
+    func requirement(of method: NumberMethod, for phone: Phone) -> String {
+        (try? strategy(for: phone.choice.network)) == .link ? NumberMethod.redirect.requires : method.requires
+    }
 }
 
 /// `GET /auth/number/methods`: the ways in which a phone proves its number, and those to sign in without it.
@@ -112,6 +149,7 @@ struct NumberMethods {
         /// The provider's name in paths.
         let provider: String
         let operatorName: String?
+        let requires: String
     }
 
     func callAsFunction(_ request: Request) async throws -> Response {
@@ -127,7 +165,11 @@ struct NumberMethods {
         for (name, group) in groups {
             do throws(SignInError) {
                 let (methods, operatorName) = try await group.methods(for: phone, of: api)
-                offers += methods.map { Offer(method: $0, provider: name, operatorName: operatorName) }
+                offers += methods.map { method in
+                    Offer(
+                        method: method, provider: name, operatorName: operatorName,
+                        requires: group.requirement(of: method, for: phone))
+                }
             } catch {
                 failure = failure ?? error
             }
@@ -147,7 +189,7 @@ struct NumberMethods {
                 json.add("method", offer.method.rawValue)
                 json.add("provider", offer.provider)
                 json.add("operator", ifPresent: offer.operatorName)
-                json.add("requires", offer.method.requires)
+                json.add("requires", offer.requires)
             }
             json.add("fallback", fallback)
             json.add("correlation_id", phone.correlationID.text)
@@ -215,9 +257,10 @@ struct NumberMethods {
                         "method": .text("How.", choices: NumberMethod.allCases.map(\.rawValue)),
                         "provider": .text("Its name in paths.", example: "number"),
                         "requires": .text(
-                            "What the phone needs: `sim`, also over Wi-Fi; `play_services`: Google's library beside "
+                            "What the phone needs: `credential_manager`: a wallet, that of Android 10 or later, for "
+                                + "apps and pages; `sim`, also over Wi-Fi; `play_services`: Google's library beside "
                                 + "the SIM; `mobile_data`: a connection over the mobile network.",
-                            choices: ["sim", "play_services", "mobile_data"]),
+                            choices: Set(NumberMethod.allCases.map(\.requires)).sorted()),
                     ], optional: ["operator": .text("To send as `operator`.", example: "northwind")])),
             "fallback": .list("The names of other providers in paths.", of: .text("A provider.", example: "google")),
             "correlation_id": APISchema.correlationID,

@@ -18,7 +18,8 @@ package struct PhoneVerificationSettings: FeatureSettings {
     package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
         var warned: Set<String> = []
         return configuration.providers.filter { provider in
-            warned.insert(provider.path).inserted && provider.mobileOperator?.simSwap.ifSwapped == .off
+            let policy = provider.mobileOperator?.simSwap ?? provider.aggregator?.simSwap
+            return warned.insert(provider.path).inserted && policy?.ifSwapped == .off
         }.map { provider in
             (
                 "providers",
@@ -26,11 +27,18 @@ package struct PhoneVerificationSettings: FeatureSettings {
                     + "another SIM", "set sim_swap.if_swapped to refuse, or to report"
             )
         }
-            + configuration.providers.filter { $0.firebase?.signsInKnown == true }.map { provider in
+            + configuration.providers.filter { $0.numberRules?.signsInKnown == true }.map { provider in
                 (
                     "providers",
                     "\(provider.path) has sign_in_known_numbers, so whoever gets a former customer's number signs in "
                         + "to the account that has verified it", "set sign_in_known_numbers to false"
+                )
+            }
+            + configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
+                (
+                    "providers",
+                    "\(provider.path) has desktop: on, so whoever makes another person scan a QR code gets that person's "
+                        + "number verified", "set desktop to off"
                 )
             }
             + configuration.servers.filter { server in
@@ -47,7 +55,8 @@ package struct PhoneVerificationSettings: FeatureSettings {
 }
 
 /// Verified phone numbers (docs/verified-numbers.md): the providers of kind `camara`, at which mobile operators tell
-/// the number of a device, those of kind `firebase_pnv`, and the verifications of signed-in users' numbers.
+/// the number of a device, those of the kinds `firebase_pnv` and `aggregator`, to which apps bring proofs of numbers,
+/// and the verifications of signed-in users' numbers.
 package struct PhoneVerificationFeature: Feature {
     private let store: SQLStore
     private let clock: WallClock
@@ -64,9 +73,9 @@ package struct PhoneVerificationFeature: Feature {
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? {
         guard let provider = configured.first else { return nil }
-        if provider.kind == .firebasePNV {
-            return firebase(provider.path, server(provider), provider.firebase ?? FirebaseNumberRules())
-        }
+        let numberRules = provider.numberRules ?? NumberSignInRules()
+        if provider.kind == .firebasePNV { return firebase(provider.path, server(provider), numberRules) }
+        if let rules = provider.aggregator { return aggregator(provider.path, server(provider), rules, numberRules) }
         guard provider.kind == .camara else { return nil }
         let operators = configured.compactMap { one in
             one.mobileOperator.map { MobileOperator(settings: $0, server: server(one)) }
@@ -85,15 +94,35 @@ package struct PhoneVerificationFeature: Feature {
     }
 
     /// - Parameter provider: The name in paths.
-    func firebase(_ provider: String, _ server: AuthorizationServer, _ rules: FirebaseNumberRules) -> FirebaseNumbers {
-        FirebaseNumbers(
-            provider: provider, server: server, rules: rules, store: store,
-            oneTimeStore: EncryptedOneTimeStore(store: store, clock: clock))
+    func firebase(_ provider: String, _ server: AuthorizationServer, _ rules: NumberSignInRules) -> FirebaseNumbers {
+        FirebaseNumbers(provider: provider, server: server, signIns: signIns(rules))
+    }
+
+    /// - Parameter provider: The name in paths.
+    func aggregator(
+        _ provider: String, _ server: AuthorizationServer, _ rules: AggregatorRules, _ numberRules: NumberSignInRules
+    ) -> AggregatorNumbers {
+        let adapter: any CredentialAggregator =
+            switch rules.adapter {
+            case .sessions: SessionAggregator(server: server, rules: rules)
+            }
+        return AggregatorNumbers(
+            provider: provider, server: server, rules: rules, signIns: signIns(numberRules), aggregator: adapter)
+    }
+
+    private func signIns(_ rules: NumberSignInRules) -> NumberSignIns {
+        NumberSignIns(
+            rules: rules, store: store, oneTimeStore: EncryptedOneTimeStore(store: store, clock: clock))
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         VerifyPhoneNumber(api: api, store: store, outcomes: outcomes).addRoutes(to: &router, of: api)
         router.get(NumberMethods.path) { try await NumberMethods(api: api)($0) }
+        router.post(
+            Self.confirmationPath,
+            api.admitting(.enteringOrPage) { api, request, admission in
+                try await confirmSignIn(request, admission, api)
+            })
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {

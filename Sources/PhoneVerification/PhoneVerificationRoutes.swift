@@ -34,12 +34,27 @@ extension VerifyPhoneNumber {
                 json.add("expires_in", seconds)
                 json.add("correlation_id", correlationID.text)
             }
+        case .credential(let start):
+            let (id, strategy, prepared, correlationID) = try await self.start(start, question, for: caller.holder)
+            return .json(.created, capacity: 4096) { json in
+                json.add("verification_id", id)
+                json.add("status", "pending")
+                prepared.write(to: &json, strategy)
+                json.add("correlation_id", correlationID.text)
+            }
         }
     }
 
     private func confirm(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         var reader = FieldReader(try BodyFields(request, from: caller.admission))
         let correlationID = reader.correlationID()
+        guard reader.has("confirmation") else {
+            let proof = reader.credentialProof(allowingNone: true)
+            guard reader.problems.isEmpty, let proof else { throw reader.refusal(correlationID) }
+            return try await confirm(
+                request.parameters["id"] ?? "", by: proof, correlationID: correlationID, for: caller.holder
+            ).response
+        }
         let confirmation = reader.visibleText("confirmation", limit: 64, required: true)
         guard reader.problems.isEmpty, let confirmation else { throw reader.refusal(correlationID) }
         return try await confirm(
@@ -74,16 +89,24 @@ extension VerifyPhoneNumber.Question {
         let phoneNumber = reader.visibleText("phone_number", ["phoneNumber"], limit: 16)
         let provider = reader.visibleText("provider", limit: 32)
         let (method, nonce) = (reader.numberMethod(), reader.nonce())
+        var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
+        choice.caller = caller
+        if method == .digitalCredential {
+            let start = reader.credentialStart(choice)
+            try reader.check(correlationID)
+            self.init(
+                means: .credential(start), phoneNumber: phoneNumber, provider: provider, choice: choice,
+                correlationID: correlationID, sentNames: reader.sentNames)
+            return
+        }
         let token: Token? =
             switch method {
-            case .redirect: nil
+            case .redirect, .digitalCredential: nil
             case .operatorToken: reader.operatorToken().map { .ofOperator($0) }
             case .firebase: reader.firebaseToken().map { .ofFirebase($0, nonce: nonce) }
             }
         // An app that sends a token needs no browser.
         let redirectURI = reader.redirectURI(required: method == .redirect)
-        var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
-        choice.caller = caller
         try reader.check(correlationID)
         self.init(
             means: token.map { .token($0) } ?? .redirect(to: redirectURI ?? ""), phoneNumber: phoneNumber,
@@ -92,7 +115,7 @@ extension VerifyPhoneNumber.Question {
 }
 
 extension PhoneVerificationFeature {
-    /// Reads a sign-in with a TS.43 temporary token, or with a token of Firebase.
+    /// Reads a sign-in with a TS.43 temporary token, with a token of Firebase, or with a digital credential.
     /// - Throws: 400 that names every missing or malformed field; `unauthorized_client`; `operator_unknown`; what the
     ///   lookup of a number throws.
     package func signInRequest(
@@ -111,6 +134,10 @@ extension PhoneVerificationFeature {
                 provider: ProviderReference(provider: provider.name), clientID: clientID, code: token,
                 verifiedBy: firebase, nonce: nonce, correlationID: correlationID, sentNames: reader.sentNames,
                 caller: caller, device: device)
+        }
+        if let aggregator = provider.aggregator {
+            let id = reader.visibleText("sign_in_id", limit: 64, required: true)
+            return try await signIn(&reader, id, at: aggregator, caller: caller, device: device)
         }
         guard let operators = provider.mobileOperators else { return nil }
         let correlationID = reader.correlationID()
@@ -135,11 +162,12 @@ extension FieldReader {
     fileprivate mutating func numberMethod() -> NumberMethod {
         if let named = namedMethod(NumberMethod.allCases) { return named }
         if has("operator_token") || has("operatorToken") { return .operatorToken }
+        if has("strategy") { return .digitalCredential }
         return has("token") ? .firebase : .redirect
     }
 
     /// Refuses a body that names another method.
-    fileprivate mutating func demandMethod(_ method: NumberMethod) { _ = namedMethod([method]) }
+    mutating func demandMethod(_ method: NumberMethod) { _ = namedMethod([method]) }
 
     private mutating func namedMethod(_ allowed: [NumberMethod]) -> NumberMethod? {
         let words = allowed.map(\.rawValue).joined(separator: ", ")
@@ -172,7 +200,8 @@ extension PhoneVerificationFeature {
             Asks the mobile operator of the device whether it has the number. Telco Finder finds the operator by the \
             number, at a provider that has it, if neither `operator` nor `mccmnc` is sent. With an `operator_token`, \
             which the app got from the operator, or with a `token` of Firebase Phone Number Verification, the response \
-            is the outcome. Without either, the app opens \
+            is the outcome. With the `method` `digital_credential`, the app asks the phone with `request`, and confirms \
+            with the wallet's response. Otherwise, the app opens \
             `authorization_url` on the device, over the mobile network; the browser ends at `redirect_uri` with \
             `action=verify_phone&verification_id=…&status=pending&confirmation=…`, and the app posts the \
             `confirmation`. A confirmed number becomes the user's `phone_number`, verified; any other outcome changes \
@@ -187,10 +216,10 @@ extension PhoneVerificationFeature {
             responses: [
                 .json("The outcome.", .named("PhoneVerification"), example: example),
                 .json(
-                    "The verification waits for the browser.", .named("PhoneVerificationStarted"), status: .created,
-                    example: startedExample),
+                    "The verification waits for the browser, or for the digital credential.",
+                    .named("PhoneVerificationStarted"), status: .created, example: startedExample),
             ],
-            refusals: [
+            refusals: APIRefusal.ofAggregators + [
                 .operatorUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .providerUnknown,
                 .otherClientAtSignIn,
                 APIRefusal(SignInError.operatorTokenUsed, as: "operator_token_used"),
@@ -206,18 +235,34 @@ extension PhoneVerificationFeature {
             ], refusals: [unknown]),
         APIOperation(
             .post, "/users/me/phone/verifications/{id}/confirmation", "confirmPhoneVerification", .account, .session,
-            "Confirm a verification by redirects",
+            "Confirm a verification by redirects, or by a digital credential",
             """
-            Only the session that asked can do it, within two minutes, and once. The outcome takes effect by this \
-            call. The third wrong confirmation ends the verification.
+            Only the session that asked can do it, and once; by redirects within two minutes. The outcome takes effect \
+            by this call. The third wrong confirmation by redirects ends the verification. A verification with a QR \
+            code is `pending` until a phone has scanned the code: call again, at most once a second.
             """,
             parameters: [id],
             body: APIOperation.Body(
                 schema: "PhoneVerificationConfirmation", example: #"{"confirmation": "\#(APIExample.handle)"}"#),
             responses: [.json("The outcome.", .named("PhoneVerification"), example: example)],
-            refusals: [
-                unknown,
+            refusals: APIRefusal.ofAggregators + [
+                unknown, .carrierTimeout,
                 APIRefusal(SignInError.confirmationWrong, as: "confirmation_wrong"),
+            ]),
+        APIOperation(
+            .post, confirmationPath, "confirmSignIn", .signIn, .keyOrPage, "Sign in with a digital credential",
+            """
+            Ends what `startForApp` began at a provider of kind `aggregator`, once at all servers. The credential must \
+            be for this request and one of the provider's `credential_origins`; the aggregator tells its number. \
+            `signIn` and the link of an identity take the same fields, with `sign_in_id`.
+            """,
+            parameters: [.provider, .path("id", .text("The `sign_in_id`.", example: APIExample.handle))],
+            body: APIOperation.Body(
+                schema: "SignInConfirmation", example: #"{"vp_token": {"phone": "eyJhbGciOiJFUzI1NiJ9.e30.YQ~eyJ"}}"#),
+            responses: [.json("The user is signed in.", .named("TokenResponse"), example: APIExample.tokens)],
+            refusals: APIRefusal.ofOperators + [
+                APIRefusal(SignInError.credentialSessionEnded, as: "credential_session_ended"), .carrierTimeout,
+                .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
             ]),
     ]
 
@@ -244,15 +289,11 @@ extension APISchema {
     fileprivate static let ofPhoneVerifications: KeyValuePairs<String, APISchema> = [
         "NumberMethods": NumberMethods.schema,
         "PhoneVerificationStarted": object(
-            "A verification that waits for a browser.",
-            [
+            "A verification that waits for a browser, or for a digital credential, which has a `strategy`.",
+            fields([
                 "verification_id": text("To confirm and to read it.", example: APIExample.handle),
-                "status": text("Always the same.", choices: ["pending"]),
-                "authorization_url": text(
-                    "Where the app sends a browser on the device, over the mobile network.",
-                    example: "https://auth.northwind.example/authorize?client_id=latchkey"),
-                "expires_in": span("Time left for the browser", example: 600), "correlation_id": correlationID,
-            ]),
+                "status": text("Always the same.", choices: ["pending"]), "correlation_id": correlationID,
+            ]) + preparedCredential.map { $0.name == "strategy" ? $0.ifPresent : $0 }),
         "PhoneVerification": object(
             "A verification.",
             [
@@ -266,7 +307,7 @@ extension APISchema {
                     example: "+12025550123"
                 ).orNull,
                 "operator": text(
-                    "The operator that was asked; at a provider of kind `firebase_pnv` the provider.",
+                    "The operator that was asked; at a provider of kind `firebase_pnv` or `aggregator` the provider.",
                     example: "northwind"),
                 "checked_at": seconds("When it was asked; null while it is pending").orNull,
                 "sim_swapped": flag("Whether the SIM was changed lately; null if that is not known.").orNull,
@@ -281,18 +322,26 @@ extension APISchema {
                 optional: [
                     "nonce": text("If sent, `token` must have it."),
                     "redirect_uri": redirectURI(
-                        "One of the client's, where the browser ends; required without `operator_token` and `token`."),
+                        "One of the client's, where the browser ends; required without `operator_token` and `token`, "
+                            + "and for a link."),
                     "phone_number": visible(
                         "`+` and digits; by default the number of the profile, and where it has none, the operator "
                             + "tells the number. Also `phoneNumber`.", upTo: 16, example: "+12025550123"),
                     "provider": visible(
-                        "A provider of kind `camara`, or for a `token` one of kind `firebase_pnv`; required if there "
-                            + "are several.", upTo: 32, example: "number"),
+                        "A provider of kind `camara`, for a `token` one of kind `firebase_pnv`, and for a digital "
+                            + "credential one of kind `aggregator`; required if there are several.", upTo: 32,
+                        example: "number"),
                     "operator": operatorName, "correlation_id": correlationID,
                 ]) + numberTokenFields + networkFields),
         "PhoneVerificationConfirmation": object(
-            "What the app was redirected with.",
-            ["confirmation": visible("Works once.", upTo: 64, example: APIExample.handle)],
-            optional: ["correlation_id": correlationID]),
+            "What the app was redirected with, or the digital credential. Nothing asks for the state of a QR code.",
+            fields(optional: [
+                "confirmation": visible(
+                    "What the app was redirected with. Works once.", upTo: 64, example: APIExample.handle),
+                "correlation_id": correlationID,
+            ]) + credentialFields),
+        "SignInConfirmation": object(
+            "The digital credential.",
+            fields(optional: ["client_type": pageClientType, "correlation_id": correlationID]) + credentialFields),
     ]
 }

@@ -131,7 +131,9 @@ extension SQLStore {
         let number = verification.confirmedNumber
         let locks = [.user(verification.user)] + (number.map { [WriteLock.phoneNumber($0)] } ?? [])
         return try await writes.submit(locking: locks) { db in
-            try PhoneVerificationsTable.add(
+            // One by a digital credential has waited for the phone.
+            try PendingPhoneVerificationsTable.delete(verification.id, in: db)
+            return try PhoneVerificationsTable.add(
                 verification, by: issuer, at: verification.time, requestID: requestID, in: db)
         }
     }

@@ -82,6 +82,40 @@ extension SignInError {
 
     static let tokenOfFirebaseUsed = invalidGrant("token was used before. Get another one from Firebase.")
 
+    static let credentialNeeded = invalidRequest(
+        "This provider takes digital credentials alone. Begin at its start, and confirm with the wallet's response.")
+
+    static let noCredentials = invalidRequest(
+        "This provider takes no digital credential. Begin at a provider of kind aggregator.")
+
+    static func credentialInvalid(_ check: PresentedCredential.Check) -> SignInError {
+        credentialInvalid(check.demand, check.rawValue)
+    }
+
+    static let credentialSessionEnded = invalidGrant(
+        "sign_in_id is unknown, was used, or has expired. Start again.")
+
+    static func proofOfOtherStrategy(_ strategy: CredentialStrategy) -> SignInError {
+        invalidRequest(
+            "This was begun with the strategy \(strategy.rawValue): "
+                + (strategy == .link ? "send the code of the browser." : "send the vp_token of the wallet."))
+    }
+
+    static let noDesktops = invalidRequest(field: "strategy", "desktop is not configured at this provider.")
+
+    static let noDesktopSignIns = invalidRequest(field: "strategy", "desktop verifies numbers, and signs nobody in.")
+
+    static let numberOfDesktopMissing = invalidRequest(
+        field: "phone_number", "is missing: a QR code verifies one number alone.")
+
+    static let redirectURIOfLinkMissing = invalidRequest(
+        field: "redirect_uri", "is missing: a browser opens a link, and ends there.")
+
+    static let simSwappedLately = SignInError(
+        .simSwapped, .requestDenied, "The SIM of this number was changed lately. Use another sign-in method.")
+
+    static let simUnknown = aggregatorError("does not tell whether the SIM was changed")
+
     static let providerOfNumbersNotNamed = invalidRequest(
         "provider is missing, and several providers verify phone numbers. Send its name.")
 

@@ -18,6 +18,8 @@ struct VerifyPhoneNumber {
             case token(Token)
             /// Over the mobile network, by a browser that ends at this redirect URI.
             case redirect(to: String)
+            /// By a digital credential.
+            case credential(CredentialStart)
         }
 
         /// By the SIM, over any network.
@@ -112,6 +114,15 @@ struct VerifyPhoneNumber {
             case .ofOperator(let token): try await ask(question, token, id, holder, &findings)
             case .ofFirebase(let token, let nonce): try await read(question, token, nonce, id, holder, &findings)
             }
+        return (id, try await keep(verification, by: issuer, findings, holder))
+    }
+
+    /// Stores an outcome.
+    /// - Returns: The same.
+    func keep(
+        _ verification: PhoneVerification, by issuer: String, _ findings: PhoneVerificationFindings,
+        _ holder: SessionAndUser
+    ) async throws(SignInError) -> PhoneVerification {
         findings.run?.begin(.store)
         // Also if the store fails, because the change may have been stored before the failure.
         defer { sessions.cache.remove(holder.user.id) }
@@ -119,7 +130,7 @@ struct VerifyPhoneNumber {
             await store.addPhoneVerification(verification, by: issuer, requestID: findings.correlationID.text))
         guard let formerHolders else { throw .sessionUnknown }
         for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
-        return (id, verification)
+        return verification
     }
 
     /// Asks the operator of a TS.43 temporary token.
@@ -205,13 +216,13 @@ extension VerifyPhoneNumber {
     }
 
     /// The number that a question is about; nil if it names none, and the profile has none.
-    private func number(_ question: Question, of user: User) throws(SignInError) -> MSISDN? {
+    func number(_ question: Question, of user: User) throws(SignInError) -> MSISDN? {
         let number = (question.phoneNumber ?? user.profile[.phoneNumber]).flatMap(MSISDN.init)
         guard number != nil || question.phoneNumber == nil else { throw .numberMalformed }
         return number
     }
 
-    private func provider(
+    func provider(
         _ name: String?, ifUnnamed isCandidate: (Provider) -> Bool
     ) throws(SignInError) -> Provider {
         if let name { return try environment.providers.find(name) }
@@ -224,7 +235,7 @@ extension VerifyPhoneNumber {
 
     /// Counts the verification for its user, unless those of its number are used up. Before the operator is known:
     /// Telco Finder is asked for no more numbers than a user may verify.
-    private func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
+    func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
         let now = environment.clock.now()
         let ofUser = AllowanceUse(of: "phone verification of user \(user.number)", AllowanceUse.ofVerifications)
         var wait = try await mappingStoreErrors(

@@ -163,7 +163,6 @@ private struct CompactWriter {
     }
 }
 
-/// Reads what ``CompactWriter`` wrote.
 private struct CompactReader {
     private var rest: ArraySlice<UInt8>
     private var isBroken = false

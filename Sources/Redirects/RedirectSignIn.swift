@@ -95,7 +95,6 @@ enum RedirectStep: Sendable {
     case finished(RedirectEnd)
 }
 
-/// How a sign-in by redirects begins.
 extension RedirectSignIn {
     /// Begins: says where to send the browser.
     /// - Parameters:
@@ -215,9 +214,7 @@ extension RedirectSignIn {
     /// Anybody can write such a request. So it decides nothing but whether the sign-in begins, which of the client's
     /// own redirect URIs it ends at, and the hint that the provider gets.
     /// - Parameters:
-    ///   - provider: The provider's name in paths.
     ///   - namedIssuer: The issuer that the user shall sign in with (`iss`).
-    ///   - loginHint: Whom the provider may expect to sign in.
     ///   - targetLinkURI: Where the browser shall arrive; nil for the client's first redirect URI for pages.
     ///   - callbackURL: This server's redirect URI at the provider.
     /// - Throws: What is wrong with the request: sign-ins are not initiated at this provider, its issuer is another

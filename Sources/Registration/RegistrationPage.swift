@@ -18,7 +18,6 @@ struct RegistrationPage {
     let registration: PendingRegistration
     /// The provider's further claims, which a registration stores.
     let claims: ConsentedClaims
-    /// What a registration must have.
     let required: [UserAttribute]
     /// ``RegistrationCookie/formID``
     let id: String

@@ -52,6 +52,11 @@ public enum ProviderKind: String, Sendable, Hashable, CaseIterable {
     case camara
     /// Firebase Phone Number Verification.
     case firebasePNV = "firebase_pnv"
+    /// An aggregator of mobile networks, to which apps bring digital credentials of phone numbers.
+    case aggregator
+
+    /// Whether apps bring what proves a number: no browser signs in there, and there is no metadata.
+    package var takesProofs: Bool { self == .firebasePNV || self == .aggregator }
 }
 
 extension Provider {

@@ -33,6 +33,7 @@ struct SimulatorState: Sendable {
     var latestSessionIDs: [String: String] = [:]
     /// The ID token of the latest sign-in at each provider that is not a carrier.
     var latestIDTokens: [String: String] = [:]
+    var aggregator = AggregatorState()
     var log = CarrierSimulator.RequestLog()
 
     /// Notes the `jti` of an assertion or a proof. False if its owner used it before.

@@ -10,8 +10,8 @@ extension ServerExamination {
     private var key: String { known.keys.settings }
 
     mutating func examineDemands() {
-        // It has keys alone.
-        guard known.kind != .firebasePNV else { return }
+        // It has no metadata.
+        guard !known.kind.takesProofs else { return }
         boundTokens()
         mutualTLS()
         encryptedResponses()

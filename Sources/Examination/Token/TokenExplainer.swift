@@ -53,7 +53,6 @@ struct ExplainTokenCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads a token from a file or standard input.
 enum TokenInput {
     /// More than any acceptable token, so that a longer token is explained as too long.
     private static let maximumBytes = 1 << 20
@@ -255,8 +254,9 @@ struct TokenExplainer {
                     : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", "))
         }
         switch (provider.kind, question.mccmnc.flatMap(MCCMNC.init)) {
-        case (.oauth2, _):
-            throw AdministratorError(.usage, "\(provider.id) is of kind oauth2, which has no ID tokens")
+        case (.oauth2, _), (.aggregator, _):
+            throw AdministratorError(
+                .usage, "\(provider.id) is of kind \(provider.kind.rawValue), which has no ID tokens")
         case (.zenkey, nil):
             throw AdministratorError(
                 .usage, "--mccmnc is not five or six digits; a carrier's token needs its network")

@@ -3,7 +3,6 @@ import Primitives
 import SignIn
 
 extension APIOperation {
-    /// The operations without those of features.
     static let ofCore: [APIOperation] =
         ofSignIn + ofSessions + ofAccount + ofPublishedKeys + ofOperation
 
@@ -14,8 +13,8 @@ extension APIOperation {
 
 
             At a provider of kind `camara` the body has an `operator_token` in place of a code, and at one of kind \
-            `firebase_pnv` a `token`. A page of this server's own origin sends `client_type`, and gets cookies instead \
-            of tokens.
+            `firebase_pnv` a `token`; at one of kind `aggregator` the `sign_in_id` of a start and the `vp_token`. A \
+            page of this server's own origin sends `client_type`, and gets cookies instead of tokens.
             """),
         // Carriers have no refusals of operators, and the example apps know none.
         signIn(

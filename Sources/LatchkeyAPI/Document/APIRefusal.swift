@@ -26,7 +26,6 @@ public struct APIRefusal: Sendable {
         self.isProvidersOwn = isProvidersOwn
     }
 
-    /// The refusal of a use case.
     package init(_ error: SignInError, as name: String? = nil, isProvidersOwn: Bool = false) {
         var error = APIError(error)
         error.correlationID = Self.correlationID
@@ -38,7 +37,6 @@ public struct APIRefusal: Sendable {
         self.init(SignInError(error, codeWasPosted: true), as: name, isProvidersOwn: isProvidersOwn)
     }
 
-    /// A refusal of the server's own.
     private init(_ error: RequestError) {
         self.init(APIError(error.httpError))
     }
@@ -99,11 +97,16 @@ public struct APIRefusal: Sendable {
         providersOwnCode, carrierError, carrierTimeout,
     ]
     package static let operatorUnknown = APIRefusal(SignInError.operatorUnknown)
-    package static let ofOperators: [APIRefusal] = [
-        operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
-        APIRefusal(SignInError.numberOfNoAccount, as: "number_of_no_account"),
-        APIRefusal(SignInError.numberOfOtherAccount, as: "number_of_other_account"),
-        APIRefusal(SignInError.numberNotVerified, as: "number_not_verified"),
+    package static let ofOperators: [APIRefusal] =
+        ofAggregators + [
+            operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
+            APIRefusal(SignInError.numberOfNoAccount, as: "number_of_no_account"),
+            APIRefusal(SignInError.numberOfOtherAccount, as: "number_of_other_account"),
+            APIRefusal(SignInError.numberNotVerified, as: "number_not_verified"),
+        ]
+    package static let ofAggregators: [APIRefusal] = [
+        APIRefusal(.credentialInvalid("The nonce of the key-binding JWT must be that of this request", "nonce")),
+        APIRefusal(.aggregatorError()),
     ]
     package static let providersOwnCode = APIRefusal(
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",

@@ -82,6 +82,8 @@ extension APISchema {
     package static let codeOrTokenFields =
         signInFields().map { $0.name == "code" ? $0.ifPresent : $0 }
         + numberTokenFields
+        + fields(optional: ["sign_in_id": visible("Of a sign-in with a digital credential that was begun.", upTo: 64)])
+        + credentialFields.filter { $0.name != "code" }
         + fields(optional: [
             "operator": operatorName, "phone_number": phoneNumber,
             "user": text(
@@ -140,12 +142,47 @@ extension APISchema {
     package static let numberTokenFields = fields(optional: [
         "method": text(
             "How a phone number is proven; by default as the other fields show.",
-            choices: ["redirect", "operator_token", "firebase_pnv"]),
+            choices: ["redirect", "digital_credential", "operator_token", "firebase_pnv"]),
         "operator_token": operatorToken,
         "token": visible(
             "A token of Firebase Phone Number Verification, which Google's library gave the app, at a provider of kind "
                 + "`firebase_pnv`.", upTo: 4096),
+        "strategy": text(
+            "Of a start at a provider of kind `aggregator`; by default that of the network. `desktop` is for "
+                + "verifications.", choices: strategies),
     ])
+
+    private static let strategies = ["ts43", "link", "desktop"]
+
+    /// What ends a session at an aggregator.
+    package static let credentialFields = fields(optional: [
+        "vp_token": anyOf(
+            "The wallet's, with one presentation of up to 16 kB.",
+            [object("By the id of the query.", [:]), text("The presentation, or the object as JSON.")]),
+        "data": anyOf(
+            "In place of `vp_token`: that of the platform's whole response.",
+            [object("With `vp_token`.", [:]), text("The object as JSON.")]),
+        "code": visible("In place of `vp_token`: that which the browser of a link has brought.", upTo: 2048),
+    ])
+
+    /// What an app needs for the phone.
+    package static let preparedCredential = fields(
+        [
+            "strategy": text(
+                "`ts43`: the app asks the phone's wallet with `request`; `link`: it opens `authorization_url` over the "
+                    + "mobile network; `desktop`: it shows `qr_code`.", choices: strategies),
+            "expires_in": span("Time left", example: 300),
+        ],
+        optional: [
+            "request": object(
+                "For Credential Manager, or for `navigator.credentials.get`.",
+                [
+                    "protocol": text("Of the request.", example: "openid4vp-v1-unsigned"),
+                    "data": object("The OpenID4VP request.", [:]),
+                ]),
+            "authorization_url": text("Its browser ends at `redirect_uri` with `code`."),
+            "qr_code": text("The text of the code."),
+        ])
 
     package static let operatorName = visible(
         "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",

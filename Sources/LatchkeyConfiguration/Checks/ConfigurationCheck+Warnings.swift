@@ -102,7 +102,7 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfClients() {
-        let clients = configuration.allProviders.filter { $0.kind != .firebasePNV }.flatMap { provider in
+        let clients = configuration.allProviders.filter { !$0.kind.takesProofs }.flatMap { provider in
             provider.clients.map { (name: provider.keys.clients, client: $0) }
         }
         for (name, client) in clients {

@@ -38,7 +38,7 @@ extension ClientDraft {
 
     private var usualAudience: ClientAssertionAudience {
         switch kind {
-        case .zenkey, .oauth2: .tokenEndpoint
+        case .zenkey, .oauth2, .aggregator: .tokenEndpoint
         case .oidc: .issuer
         case .camara, .firebasePNV: .endpoint
         }

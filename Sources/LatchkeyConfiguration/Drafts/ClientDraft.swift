@@ -27,7 +27,7 @@ struct ClientDraft: GroupDraft {
     var place = GroupPlace()
 
     /// Whether its provider has ID tokens.
-    var hasIDTokens: Bool { kind != .oauth2 }
+    var hasIDTokens: Bool { kind != .oauth2 && kind != .aggregator }
 
     /// The client, or nil after reporting what is wrong with it.
     mutating func finished(_ context: inout ReadingContext) -> Configuration.Client? {

@@ -100,12 +100,40 @@ extension ProviderDraft {
         var client = Configuration.Client(id: audience, authentication: .publicClient)
         client.requiredAudiences = [other]
         client.idTokenSigningAlgorithm = .es256
-        client.nonce = self.client.rules.nonce
+        client.native.nonce = place.given["native_nonce"] == nil ? .none : self.client.rules.native.nonce
         draft.rules.endpoints["jwks_uri"] = keys
         draft.rules.endsSessions = false
         draft.rules.keepsIDTokens = false
         var provider = draft.provider(id, [client])
-        provider?.firebase = firebase
+        provider?.numberRules = numberRules
+        return provider
+    }
+}
+
+/// An aggregator of mobile networks (`kind: aggregator`), with one client, which is this server.
+extension ProviderDraft {
+    /// The provider, or nil after reporting what is wrong.
+    mutating func finishedAggregator(_ context: inout ReadingContext) -> Configuration.Provider? {
+        guard !place.isBroken else { return nil }
+        let before = context.problems.count
+        for name in ["token_endpoint", "prepare_endpoint", "process_endpoint"] where rules.endpoints[name] == nil {
+            context.refuse(place.origin, "has no \(name)", "give the URL that the aggregator names for it")
+        }
+        context.refuse(
+            if: aggregator.credentialOrigins.isEmpty && aggregator.linkNetworks.isEmpty, place.origin,
+            "has no credential_origins, so that no credential could be for it",
+            "list the origins of the app and of the pages that ask for credentials")
+        context.refuse(
+            if: !aggregator.linkNetworks.isEmpty && client.rules.redirectURIs.isEmpty, place.origin,
+            "has link_mccmnc, but no redirect_uris", "list where the browser of a link ends")
+        (client.kind, client.place.origin) = (.aggregator, place.origin)
+        guard context.problems.count == before, let client = client.finished(&context),
+            var provider = provider(id, [client])
+        else { return nil }
+        provider.numberRules = numberRules
+        provider.aggregator = altered(aggregator) { ($0.simSwap, $0.headers) = (simSwap, deployment.headers) }
+        provider.rules.endsSessions = false
+        provider.rules.keepsIDTokens = false
         return provider
     }
 }

@@ -7,15 +7,19 @@ extension ProviderDraft {
     static let settings =
         ofOpenID + ofClients + [clientList]
         + (ofNumbers + ofDeployments + [operatorList] + ofServer(ownKeys, \.telcoFinder.client, in: "telco_finder."))
-        .map { $0.of(.camara) }
-        + ofFirebase.map { $0.of(.firebasePNV) }
+        .map { ofAggregatorsToo.contains($0.name) ? $0.of(.camara, .aggregator) : $0.of(.camara) }
+        + ofFirebase.map { $0.of(.firebasePNV) } + ofNumberSignIns.map { $0.of(.firebasePNV, .aggregator) }
+        + ofAggregators.map { $0.of(.aggregator) }
+
+    private static let ofAggregatorsToo: Set = ["headers", "sim_swap.if_swapped", "sim_swap.if_unknown"]
 
     private static let ofOpenID: [Setting<ProviderDraft>] = [
         Setting(
-            "kind", .choice(of: [.oidc, .oauth2, .camara, .firebasePNV]), \.kind,
+            "kind", .choice(of: [.oidc, .oauth2, .camara, .firebasePNV, .aggregator]), \.kind,
             "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens; camara: mobile "
                 + "operators that tell the verified phone number of a device; firebase_pnv: Firebase Phone Number "
-                + "Verification, whose tokens apps bring."
+                + "Verification, whose tokens apps bring; aggregator: an aggregator of mobile networks, to which apps "
+                + "bring digital credentials of phone numbers."
         ).withoutDefault(),
         Setting(
             "preset", .optional(.keyID), \.preset,
@@ -26,10 +30,10 @@ extension ProviderDraft {
             "color", .optional(.color), \.color, "The color of the button that leads to the provider, for frontends."),
         Setting(
             "issuer", .optional(.templatedIssuer), \.templatedIssuer,
-            "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 it is the issuer of "
-                + "the users' identities and must never change. For oidc it may have {tenantid} in the place of the "
+            "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 and aggregator it is "
+                + "the issuer of the users' identities and must never change. For oidc it may have {tenantid} in the place of the "
                 + "tenant, with tenants."
-        ).required("give the provider's issuer, an https URL").of(.oidc, .oauth2),
+        ).required("give the provider's issuer, an https URL").of(.oidc, .oauth2, .aggregator),
         Setting(
             "tenants", .list(of: .tenant, "any, or a list of tenants"), \.tenants,
             "The tenants whose users may sign in where issuer has {tenantid}: their ids, which ID tokens have as tid; "
@@ -46,7 +50,7 @@ extension ProviderDraft {
         ).required(of: .oauth2).of(.oidc, .oauth2),
         Setting(
             "token_endpoint", .optional(.carrierURL), \.rules.endpoints["token_endpoint"], "The token endpoint."
-        ).required(of: .oauth2).of(.oidc, .oauth2),
+        ).required(of: .oauth2).of(.oidc, .oauth2, .aggregator),
         Setting(
             "userinfo_endpoint", .optional(.carrierURL), \.rules.endpoints["userinfo_endpoint"],
             "The userinfo endpoint, which wins over the metadata's."
@@ -207,9 +211,14 @@ extension ProviderDraft {
     private static let ofClients: [Setting<ProviderDraft>] = {
         let own = Set(ofOpenID.map(\.name))
         let shared: Set = ["redirect_uris", "client_types", "require_code_challenge", "allowed_origins"]
+        let ofServer = Set(ownKeys + ["id", "secret", "scopes", "token_endpoint_auth_method"])
         return ClientDraft.settings.map {
             $0.ofProvider(
-                \.client, $0.kinds.intersection([.oidc, .oauth2] + (shared.contains($0.name) ? [.camara] : [])))
+                \.client,
+                $0.kinds.intersection(
+                    [.oidc, .oauth2] + (shared.contains($0.name) ? [.camara, .aggregator] : [])
+                        + (ofServer.contains($0.name) ? [.aggregator] : [])
+                        + ($0.name == "native_nonce" ? [.firebasePNV] : [])))
         }.filter { !own.contains($0.name) }
     }()
 
@@ -295,7 +304,7 @@ extension ProviderDraft {
             "What the paths of the CAMARA APIs have before them below api_root, such as /aggregator/v031."),
         Setting(
             "headers", .headers, \.deployment.headers, isSecret: true,
-            "Header fields of requests to the CAMARA APIs, by name, such as the key of an aggregator. The operator's "
+            "Header fields of requests to the CAMARA APIs or the aggregator, by name, such as a key. The operator's "
                 + "token endpoint does not get them. An operator's own take the place of the provider's."),
         Setting(
             "operator_token_prefix", .tokenPrefix, \.deployment.operatorTokenPrefix,
@@ -315,6 +324,51 @@ extension ProviderDraft {
         show: { $0.operators.compactMap(\.operatorName).joined(separator: ",") }
     ).required("list at least one")
 
+    /// At the providers that tell no subject but the number.
+    private static let ofNumberSignIns: [Setting<ProviderDraft>] = [
+        Setting(
+            "register_unknown_numbers", .flag(), \.numberRules.registersUnknown,
+            "Whether a number that no account has registers, as registration says. It may be another person's one day. "
+                + "Otherwise its user signs in in another way first, and adds the number as an identity."),
+        Setting(
+            "sign_in_known_numbers", .flag(), \.numberRules.signsInKnown,
+            "Whether a number signs in to the account that has verified it in another way. Otherwise its user signs in "
+                + "in another way first, and adds the number as an identity."),
+    ]
+
+    private static let ofAggregators: [Setting<ProviderDraft>] = [
+        Setting(
+            "adapter", .choice, \.aggregator.adapter,
+            "The API of the aggregator. sessions: one call prepares a session, and another one takes its credential."),
+        Setting(
+            "prepare_endpoint", .optional(.carrierURL), \.rules.endpoints["prepare_endpoint"],
+            "Where a session is prepared."),
+        Setting(
+            "process_endpoint", .optional(.carrierURL), \.rules.endpoints["process_endpoint"],
+            "Where the credential of a session becomes a phone number."),
+        Setting(
+            "credential_origins", .list(of: .credentialOrigin, "a list of origins"), \.aggregator.credentialOrigins,
+            "The origins that credentials may be for, as aud: of pages, such as https://app.example.com; of an app "
+                + "on Android, android:apk-key-hash: and the SHA-256 of its signing certificate in base64url."),
+        Setting(
+            "mccmnc", .networks, \.aggregator.networks,
+            "The networks whose phones are asked for a credential. By default all that link_mccmnc does not list."),
+        Setting(
+            "link_mccmnc", .networks, \.aggregator.linkNetworks,
+            "The networks whose phones open a link over the mobile network instead."),
+        Setting(
+            "desktop", .flag("on", "off"), \.aggregator.verifiesDesktops,
+            "Whether a signed-in user without a phone at hand may verify a number with a QR code for the phone. "
+                + "Whoever can make another person scan the code gets that person's number verified."),
+        Setting(
+            "consent", .optional(.shownName), \.aggregator.consent,
+            "What the user consents to, for the aggregator to show."),
+        Setting(
+            "fields", .aggregatorFields, \.aggregator.fields,
+            "The names of the members of the aggregator's requests and responses that differ from the defaults, such "
+                + "as {session: session.session_key}."),
+    ]
+
     private static let ofFirebase: [Setting<ProviderDraft>] = [
         Setting(
             "project_number", .optional(.projectNumber), \.projectNumber,
@@ -324,18 +378,6 @@ extension ProviderDraft {
             "project_id", .optional(.projectID), \.projectID,
             "The id of the Firebase project, which its tokens name as the other audience."
         ).required("give the project ID that the Firebase console shows"),
-        Setting(
-            "token_nonce", .choice, \.client.rules.nonce,
-            "The nonce of a token. client: a request may have one, and then the token has it; issued: only a nonce "
-                + "that this server has issued is accepted, once."),
-        Setting(
-            "register_unknown_numbers", .flag(), \.firebase.registersUnknown,
-            "Whether a number that no account has registers, as registration says. It may be another person's one day. "
-                + "Otherwise its user signs in in another way first, and adds the number as an identity."),
-        Setting(
-            "sign_in_known_numbers", .flag(), \.firebase.signsInKnown,
-            "Whether a number signs in to the account that has verified it in another way. Otherwise its user signs in "
-                + "in another way first, and adds the number as an identity."),
     ]
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).

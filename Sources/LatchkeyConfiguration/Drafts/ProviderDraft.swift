@@ -36,7 +36,8 @@ struct ProviderDraft: GroupDraft {
     var operators: [ProviderDraft] = []
     var projectNumber: String?
     var projectID: String?
-    var firebase = FirebaseNumberRules()
+    var numberRules = NumberSignInRules()
+    var aggregator = AggregatorRules()
     var place = GroupPlace()
 
     /// The key that holds the providers.
@@ -94,6 +95,7 @@ struct ProviderDraft: GroupDraft {
             return switch kind {
             case .camara: draft.finishedOperators(&context)
             case .firebasePNV: draft.finishedFirebase().map { [$0] } ?? []
+            case .aggregator: draft.finishedAggregator(&context).map { [$0] } ?? []
             default: draft.finished(&context).map { [$0] } ?? []
             }
         }

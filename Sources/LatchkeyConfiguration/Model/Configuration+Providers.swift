@@ -14,7 +14,7 @@ extension Configuration {
 
     /// Whether browsers can sign in, which needs no API key.
     package var hasBrowserSignIns: Bool {
-        providers.flatMap(\.clients).contains { client in
+        providers.filter { !$0.kind.takesProofs }.flatMap(\.clients).contains { client in
             client.redirectURIs.contains { client.allows(.web, at: $0) }
         }
     }
@@ -134,8 +134,11 @@ extension Configuration {
         /// The Telco Finder of its provider; for ``ProviderKind/camara`` only.
         public var telcoFinder: TelcoFinderRules?
 
-        /// How its numbers sign users in; for ``ProviderKind/firebasePNV`` only.
-        public var firebase: FirebaseNumberRules?
+        /// How its numbers sign users in; for ``ProviderKind/firebasePNV`` and ``ProviderKind/aggregator`` only.
+        public var numberRules: NumberSignInRules?
+
+        /// How it is asked; for ``ProviderKind/aggregator`` only.
+        public var aggregator: AggregatorRules?
 
         /// Its name in paths. A mobile operator's ends before the slash in ``id``.
         public var path: String { ProviderReference(text: id).provider }
@@ -156,6 +159,11 @@ extension Configuration {
         /// The root of its APIs; nil if it has none.
         package var apiRoot: EndpointURL? {
             isTelcoFinder ? telcoFinder?.finder.apis.root : mobileOperator?.apis.root
+        }
+
+        /// The clients that have settings of native sign-ins. Firebase has the nonce of these, but no such sign-ins.
+        package var nativeClients: [Client] {
+            kind == .firebasePNV ? [] : clients.filter { $0.rules.native != .init() }
         }
 
         /// The key that holds its settings, and the one that holds its clients.

@@ -160,9 +160,9 @@ public struct SIMSwapPolicy: Sendable, Hashable {
     public init() {}
 }
 
-/// Whom the numbers of Firebase Phone Number Verification sign in besides the accounts that have added them as an
-/// identity: there is no subject but the number.
-public struct FirebaseNumberRules: Sendable, Hashable {
+/// Whom numbers sign in besides the accounts that have added them as an identity, at a provider that tells no subject
+/// but the number.
+public struct NumberSignInRules: Sendable, Hashable {
     /// Whether a number that no account has registers, as the registration of unknown users says.
     public var registersUnknown = false
     /// Whether a number signs in to the account that has verified it in another way.

@@ -88,6 +88,21 @@ extension ValueType {
         }
     }
 
+    /// The members of an aggregator's requests and responses.
+    static var aggregatorFields: ValueType<[AggregatorRules.Field: UserEndpoint.Member]> {
+        .group("a group of field: member") {
+            "\($0.rawValue)=\($1.text)"
+        } key: { (name) throws(InvalidValueError) in
+            guard let field = AggregatorRules.Field(rawValue: name) else {
+                let names = AggregatorRules.Field.allCases.map(\.rawValue).joined(separator: ", ")
+                throw InvalidValueError("there is no such field", "give one of \(names)")
+            }
+            return field
+        } element: { entry, context in
+            ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
+        }
+    }
+
     /// Texts of up to 1024 printable ASCII characters by the names of parameters.
     static func parameters(
         name check: @escaping @Sendable (String) throws(InvalidValueError) -> String,

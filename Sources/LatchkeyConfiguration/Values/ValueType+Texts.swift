@@ -44,6 +44,7 @@ extension ValueType {
                     : "in a private network, list its host in plain_http_hosts"
                 throw InvalidValueError("is plain http", "give an https URL, or \(other)")
             }
+            if text.contains(where: \.isWhitespace) { throw InvalidValueError("has a space in the URL", "remove it") }
             throw InvalidValueError("is not a usable URL", "give an https URL without user name and fragment")
         }
     }
@@ -267,6 +268,20 @@ extension ValueType {
         .parsed("a version", show: { $0 }, "is not a version", "give v0, v1 or v2, or one such as v031") { text in
             let isKnown = ["v0", "v1", "v2"].contains(text.prefix(2)) && String(text.dropFirst()).isDecimal
             return isKnown && [2, 4].contains(text.utf8.count) ? text : nil
+        }
+    }
+
+    /// The origin that a wallet names as the audience of a credential: of a page, or of an app on Android.
+    static var credentialOrigin: ValueType<String> {
+        .parsed(
+            "an origin", show: { $0 }, "is not the origin of a page or of an app",
+            "write one such as https://app.example.com, or android:apk-key-hash: and 43 characters of base64url"
+        ) { text in
+            let prefix = "android:apk-key-hash:"
+            if text.hasPrefix(prefix) {
+                return Base64URL.decode(String(text.dropFirst(prefix.count)))?.count == 32 ? text : nil
+            }
+            return Origin(text)?.text
         }
     }
 

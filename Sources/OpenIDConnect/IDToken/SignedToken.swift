@@ -148,6 +148,9 @@ package struct SignedToken: Sendable {
         self.payload = payload
     }
 
+    /// Whether the key has signed it.
+    package func isSigned(with key: PublicKey) -> Bool { key.verifies(signature, of: signed, by: algorithm) }
+
     /// SHA-256 of what is signed; nil if the algorithm uses another hash.
     package var sha256: [UInt8]? {
         guard case .sha256(let digest) = signed else { return nil }

@@ -99,6 +99,13 @@ extension RelyingParty {
                     jwksURI: jwksURI, signingAlgorithms: SigningAlgorithm.standard))
         }
 
+        /// For one server with access tokens for this server itself, and no users' tokens.
+        public init(issuer: EndpointURL, tokenEndpoint: EndpointURL) {
+            discovery = .fixed(
+                ProviderMetadata(
+                    issuer: issuer.text, authorizationEndpoint: nil, tokenEndpoint: tokenEndpoint, userEndpoint: nil))
+        }
+
         /// What metadata must satisfy.
         var metadataRequirements: ProviderMetadata.Requirements {
             .init(

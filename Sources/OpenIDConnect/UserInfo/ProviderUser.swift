@@ -20,7 +20,7 @@ public struct UserEndpoint: Sendable, Hashable {
         public var text: String { path.joined(separator: ".") }
 
         /// A member whose name is the whole text wins: claims can have names with dots, such as URLs.
-        func value(in object: JSONObject) -> JSONValue? {
+        package func value(in object: JSONObject) -> JSONValue? {
             if path.count > 1, let value = object[text] { return value }
             return path.reduce(.object(object)) { value, name in
                 guard let elements = value?.array else { return value?.object?[name] }

@@ -46,9 +46,7 @@ package struct ResponseParser {
     /// The decoded body so far.
     package private(set) var body: [UInt8] = []
 
-    /// - Parameters:
-    ///   - bodyBytes: The most bytes of the body, before and after decompression.
-    ///   - isOfConnect: Whether the request was CONNECT.
+    /// - Parameter bodyBytes: The most bytes of the body, before and after decompression.
     package init(bodyBytes: Int, isOfConnect: Bool = false) {
         maximumBodyBytes = bodyBytes
         self.isOfConnect = isOfConnect
@@ -169,12 +167,7 @@ package struct ResponseParser {
     private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseError) -> Int {
         var index = start
         while true {
-            let step: ChunkedDecoder.Step
-            do throws(ChunkedCodingError) {
-                step = try chunks?.next(bytes, from: &index) ?? .complete
-            } catch {
-                throw ResponseError(error)
-            }
+            let step = try mappingErrors(try chunks?.next(bytes, from: &index) ?? .complete, to: ResponseError.init)
             switch step {
             case .content(let range): try take(bytes.extracting(range))
             // Trailers are checked, and ignored.

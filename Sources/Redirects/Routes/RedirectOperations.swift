@@ -98,7 +98,8 @@ extension RedirectsFeature {
         """
         As `startRedirect`, for apps that open the location themselves. Nothing of the request is in an address, so it \
         may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it. With \
-        an `operator_token` or a `token` no browser is needed: the start is a sign-in then, as `signIn`.
+        an `operator_token` or a `token` no browser is needed: the start is a sign-in then, as `signIn`. At a provider \
+        of kind `aggregator`, the phone's digital credential is awaited: `confirmSignIn` ends the sign-in.
         """,
         parameters: [.provider],
         body: APIOperation.Body(
@@ -119,7 +120,19 @@ extension RedirectsFeature {
                                 "expires_in": .span("Time left for the sign-in", example: 600),
                             ]),
                         .named("TokenResponse"),
-                    ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
+                    ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#),
+            .json(
+                "A digital credential is awaited.",
+                .object(
+                    "What the app needs for the phone.",
+                    APISchema.fields([
+                        "sign_in_id": .text("To confirm the sign-in, once.", example: APIExample.handle),
+                        "correlation_id": APISchema.correlationID,
+                    ]) + APISchema.preparedCredential), status: .created,
+                example: """
+                    {"sign_in_id": "\(APIExample.handle)", "strategy": "link", "expires_in": 300, \
+                    "authorization_url": "https://aggregator.example/a", "correlation_id": "\(APIExample.correlationID)"}
+                    """),
         ],
         refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
             .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,

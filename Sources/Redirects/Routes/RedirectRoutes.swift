@@ -29,10 +29,11 @@ extension RedirectSignIn: BrowserRedirects {
     private func listProviders() -> Response {
         let base = api.baseURL.url ?? ""
         // At one for backchannel authentication alone, no client has a redirect URI to which a browser could come back.
-        // Nor is one at a provider whose tokens apps bring.
+        // Nor is one at a provider to which apps bring proofs.
         let providers = api.useCases.providers.all.filter { provider in
-            provider.openID?.backchannelTokenDelivery.mode == nil && provider.kindName != .firebasePNV
-                || !provider.allClients.allSatisfy(\.redirectURIs.isEmpty)
+            !provider.kindName.takesProofs
+                && (provider.openID?.backchannelTokenDelivery.mode == nil
+                    || !provider.allClients.allSatisfy(\.redirectURIs.isEmpty))
         }
         return .json(.ok, capacity: 160 * (providers.count + 1)) { json in
             json.add("providers", objects: providers) { provider, json in
@@ -92,9 +93,17 @@ extension RedirectSignIn: BrowserRedirects {
     /// An app without a browser begins: it opens the location itself, or at a group of servers it signs in with a
     /// token. Its fields are in no address.
     private func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
-        let reader = FieldReader(try BodyFields(request, from: admission))
-        if api.useCases.providers[request.provider]?.group != nil, reader.hasTokenInPlaceOfBrowser {
-            return try await api.signIn(request, admission, provider: request.provider).run()
+        let fields = try BodyFields(request, from: admission)
+        let reader = FieldReader(fields)
+        if let provider = api.useCases.providers[request.provider], provider.group != nil {
+            for feature in api.features {
+                let terms = api.terms(of: request, admission)
+                let started = try await feature.startSignIn(fields, at: provider, of: api, terms: terms)
+                if let started { return started }
+            }
+            guard !reader.hasTokenInPlaceOfBrowser else {
+                return try await api.signIn(request, admission, provider: request.provider).run()
+            }
         }
         var start = try RedirectStart(
             reader, provider: request.provider, publicURL: try api.publicURL(), parameters: parameters(at: request))

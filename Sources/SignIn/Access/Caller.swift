@@ -13,7 +13,6 @@ package struct Caller: Sendable, Hashable {
         isKeyless = false
     }
 
-    /// - Parameter hash: That by which the key is known.
     package init(apiKeyHash hash: TokenHash) {
         self.hash = hash
         isKeyless = false
@@ -83,8 +82,12 @@ package struct CallerTerms: Sendable {
     package func check<Clients: Sequence<SignInConfiguration.Client>>(
         mayUseOneOf clients: @autoclosure () -> Clients
     ) throws(SignInError) {
-        guard self.clients == nil || clients().contains(where: allows) else { throw .clientNotAllowed }
+        guard mayUseOneOf(clients()) else { throw .clientNotAllowed }
     }
+
+    package func mayUseOneOf<Clients: Sequence<SignInConfiguration.Client>>(
+        _ clients: @autoclosure () -> Clients
+    ) -> Bool { self.clients == nil || clients().contains(where: allows) }
 }
 
 extension SignInError {
@@ -101,7 +104,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The serialized origin, such as `https://app.example.com`.
     public let text: String
 
-    /// The same as ``text``.
     public var description: String { text }
 
     /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin

@@ -14,6 +14,10 @@ package struct SignInError: Error, Sendable, Hashable {
         /// The session's sign-in is too old for this request (RFC 9470 section 3).
         case insufficientUserAuthentication = "insufficient_user_authentication"
         case invalidIDToken = "invalid_id_token"
+        /// A digital credential that failed the check that the description names.
+        case credentialInvalid = "credential_invalid"
+        /// The response of an aggregator of mobile networks cannot be used, or it refused the credential.
+        case aggregatorError = "aggregator_error"
         /// The authorization response is not the provider's (RFC 9207 section 2.4): a mix-up.
         case issuerMismatch = "issuer_mismatch"
         /// A receipt that was redeemed before.
@@ -25,8 +29,6 @@ package struct SignInError: Error, Sendable, Hashable {
         /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant = "invalid_grant"
         case emailDomainBlocked = "email_domain_blocked"
-        /// No account has the identity, and it may not register.
-        case userNotRegistered = "user_not_registered"
         case userAlreadyExists = "user_already_exists"
         /// Without this identity the user could no longer sign in.
         case lastIdentity = "last_identity"
@@ -172,6 +174,21 @@ package struct SignInError: Error, Sendable, Hashable {
         .userAlreadyExists, .requestDenied,
         "This number is a way to sign in of an account whose verified number it is no more. \(addNumber)")
 
+    /// A digital credential failed a check.
+    package static func credentialInvalid(_ demand: String, _ check: String) -> SignInError {
+        SignInError(
+            .credentialInvalid, .unknownError,
+            "\(demand) (\(check)). Get a credential for this request, or use another sign-in method.")
+    }
+
+    /// - Parameter problem: What the aggregator does.
+    package static func aggregatorError(_ problem: String = "does not tell the number") -> SignInError {
+        SignInError(
+            .aggregatorError, .serverError,
+            "The aggregator \(problem). Use another sign-in method, or start again.", fault: .provider,
+            codeMayBeSpent: true)
+    }
+
     private static let addNumber =
         "Sign in in another way, and add the number to the account as an identity."
 
@@ -273,7 +290,7 @@ package enum UserMessage {
         case "last_identity": "This is your only way to sign in, so it cannot be removed."
         case "invalid_token", "invalid_grant", "insufficient_user_authentication": "Please sign in again to continue."
         case "grant_missing", "grant_revoked": "Please sign in with this provider again to continue."
-        case "invalid_id_token", "issuer_mismatch": Situation.unconfirmed.rawValue
+        case "invalid_id_token", "issuer_mismatch", "credential_invalid": Situation.unconfirmed.rawValue
         case "not_on_mobile_network":
             "Your phone number could not be checked. Please turn on mobile data and try again, or sign in another way."
         case "sim_swapped":
@@ -285,7 +302,7 @@ package enum UserMessage {
         case "invalid_api_key", "unauthorized_client": text(.configurationError)
         // Another try has the same result.
         case "carrier_error" where type == .configurationError: text(type)
-        case "temporarily_unavailable", "carrier_error":
+        case "temporarily_unavailable", "carrier_error", "aggregator_error":
             "This is not available at the moment. Please try again in a minute."
         case "rate_limited": "That was too often. Please wait a moment and try again."
         case "not_found": "This could not be found."
@@ -340,6 +357,10 @@ extension SignInError {
         "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")
 
     static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
+
+    static let nativeNonceMissing = invalidRequest(
+        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
+            + "nonce itself.")
 
     static let nonceNeeded = invalidRequest(
         "nonce is missing. Send the nonce of the authorization request: sign-ins at this provider have no PKCE.")

@@ -13,8 +13,8 @@ import Testing
 /// Whom a number of Firebase Phone Number Verification signs in: numbers are given to other people.
 @Suite("Numbers of Firebase")
 struct FirebaseNumberTests {
-    private static func rules(registersUnknown: Bool = false, signsInKnown: Bool = false) -> FirebaseNumberRules {
-        var rules = FirebaseNumberRules()
+    private static func rules(registersUnknown: Bool = false, signsInKnown: Bool = false) -> NumberSignInRules {
+        var rules = NumberSignInRules()
         (rules.registersUnknown, rules.signsInKnown) = (registersUnknown, signsInKnown)
         return rules
     }

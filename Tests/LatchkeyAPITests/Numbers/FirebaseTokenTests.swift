@@ -89,7 +89,7 @@ struct FirebaseTokenTests {
 
     @Test("Nobody is signed in, no number is verified, and no way to sign in is added", arguments: rows)
     func refused(_ row: Row) async throws {
-        var rules = FirebaseNumberRules()
+        var rules = NumberSignInRules()
         (rules.registersUnknown, rules.signsInKnown) = (true, true)
         let app = try NumberApp(firebaseRules: rules)
         let session = try await PhoneVerificationWalk.session(app)
@@ -111,7 +111,7 @@ struct FirebaseTokenTests {
 
     @Test("A nonce that is sent must be in the token", arguments: [nil, "\"another\"", "7", "\"N-1\""] as [String?])
     func nonce(_ claim: String?) async throws {
-        var rules = FirebaseNumberRules()
+        var rules = NumberSignInRules()
         rules.registersUnknown = true
         let app = try NumberApp(firebaseRules: rules)
         let session = try await PhoneVerificationWalk.session(app)
@@ -131,7 +131,7 @@ struct FirebaseTokenTests {
 
     @Test("Where the nonce must be an issued one, a token works with it alone, and the nonce works once")
     func issuedNonce() async throws {
-        var rules = FirebaseNumberRules()
+        var rules = NumberSignInRules()
         rules.registersUnknown = true
         let app = try NumberApp(firebaseRules: rules, firebaseNonce: .issued)
         let session = try await PhoneVerificationWalk.session(app)
@@ -157,6 +157,16 @@ struct FirebaseTokenTests {
         }
     }
 
+    @Test("Where the app makes the nonce, a request must have it")
+    func ownNonce() async throws {
+        var rules = FirebaseNumberRules()
+        rules.registersUnknown = true
+        let app = try NumberApp(firebaseRules: rules, firebaseNonce: .client)
+        let token = try app.firebase.token(FakeFirebase.number, ["nonce": #""N-1""#])
+        #expect(try await app.signIn(withFirebase: token).description.contains("nonce is missing"))
+        #expect(try await app.signIn(withFirebase: token, #","nonce":"N-1""#).status == 200)
+    }
+
     @Test("A number of no account spends no nonce, so that the same token can add it")
     func nonceOfRefused() async throws {
         let app = try NumberApp(firebaseNonce: .issued)
@@ -177,7 +187,7 @@ struct FirebaseTokenTests {
     @Test(
         "A token works once, whatever for, also at another server and with another signature", arguments: Use.allCases)
     func usedOnce(_ use: Use) async throws {
-        var rules = FirebaseNumberRules()
+        var rules = NumberSignInRules()
         (rules.registersUnknown, rules.signsInKnown) = (true, true)
         let app = try NumberApp(firebaseRules: rules)
         let other = try NumberApp(beside: app, firebaseRules: rules)
@@ -206,7 +216,7 @@ struct FirebaseTokenTests {
 
     @Test("A used token is known for as long as it would be accepted, by a clock that is behind the issuer's")
     func remembered() async throws {
-        var rules = FirebaseNumberRules()
+        var rules = NumberSignInRules()
         rules.registersUnknown = true
         let app = try NumberApp(firebaseRules: rules)
         let now = app.clock.now.secondsSinceEpoch

@@ -31,6 +31,7 @@ struct NumberApp: Sendable {
     /// Telco Finder.
     let finder: FakeOperator
     let firebase: FakeFirebase
+    let aggregator: FakeAggregator
     let http: ScriptedHTTPClient
     let useCases: UseCases
     private let api: LatchkeyAPI
@@ -52,10 +53,14 @@ struct NumberApp: Sendable {
     ///   - southwindClient: The client at southwind.
     ///   - other: One whose store and clock it shares, as another server does, and whose Firebase.
     ///   - firebaseRules: Those of the provider `phone`, of kind `firebase_pnv`.
+    ///   - aggregatorRules: Those of the provider `carriers`, of kind `aggregator`, which there is only with them.
+    ///   - credentialRules: Whom its numbers sign in.
     ///   - firebaseNonce: Who chooses the nonce of its tokens.
     init(
-        beside other: NumberApp? = nil, firebaseRules: FirebaseNumberRules = FirebaseNumberRules(),
-        firebaseNonce: SignInConfiguration.Client.Nonce = .client,
+        beside other: NumberApp? = nil, firebaseRules: NumberSignInRules = NumberSignInRules(),
+        firebaseNonce: SignInConfiguration.NativeSignInRules.Nonce = .none,
+        credentialRules: NumberSignInRules = NumberSignInRules(),
+        aggregator aggregatorRules: ((inout AggregatorRules) -> Void)? = nil,
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
@@ -65,7 +70,8 @@ struct NumberApp: Sendable {
     ) throws {
         let clock = other?.clock ?? ManualClock()
         let firebase = other?.firebase ?? FakeFirebase(clock: clock)
-        (self.clock, self.firebase) = (clock, firebase)
+        let aggregator = other?.aggregator ?? FakeAggregator(clock: clock)
+        (self.clock, self.firebase, self.aggregator) = (clock, firebase, aggregator)
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
         (self.northwind, self.southwind) = (northwind, southwind)
         let finder = FakeOperator("finder", clock: clock)
@@ -73,7 +79,7 @@ struct NumberApp: Sendable {
         http = ScriptedHTTPClient { request throws(OutboundError) in
             if let response = try northwind.answer(request) { return response }
             if let response = try finder.answer(request) { return response }
-            if let response = firebase.answer(request) { return response }
+            if let response = firebase.answer(request) ?? aggregator.answer(request) { return response }
             return try southwind.answer(request) ?? .json("{}", status: 404)
         }
         testStore = try other?.testStore ?? TestStore()
@@ -128,11 +134,18 @@ struct NumberApp: Sendable {
         let group = feature.group("number", operators, telcoFinder)
         let phone = feature.firebase(
             "phone", try FakeFirebase.server(http, clock.wallClock, nonce: firebaseNonce), firebaseRules)
+        var providers = [
+            Provider(name: "number", title: "My number", kind: .group(group)),
+            Provider(name: "phone", title: "My phone", kind: .group(phone)),
+        ]
+        if let aggregatorRules {
+            let carriers = feature.aggregator(
+                "carriers", try FakeAggregator.server(http, clock.wallClock), try FakeAggregator.rules(aggregatorRules),
+                credentialRules)
+            providers.append(Provider(name: "carriers", title: "My carrier", kind: .group(carriers)))
+        }
         useCases = UseCases(
-            providers: Providers([
-                Provider(name: "number", title: "My number", kind: .group(group)),
-                Provider(name: "phone", title: "My phone", kind: .group(phone)),
-            ]),
+            providers: Providers(providers),
             configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock,
             registrar: registration.registrar(over: testStore.store))
         api = LatchkeyAPI(

@@ -161,6 +161,14 @@ struct ProviderPresetTests {
     }
 
     @Test(
+        "A provider's URL may lack its scheme and end with a slash",
+        arguments: ["sso.example.com", "https://sso.example.com", "https://sso.example.com/"])
+    func url(_ given: String) throws {
+        let text = "providers: {keycloak: {url: '\(given)', realm: r, client_id: a, client_secret: b}}"
+        #expect(try configuration(text).providers[0].issuer.text == "https://sso.example.com/realms/r")
+    }
+
+    @Test(
         "A name for several tenants is refused, and the remedy is the preset for them",
         arguments: ["common", "organizations", "consumers"])
     func severalTenants(_ name: String) {
@@ -190,7 +198,7 @@ struct ProviderPresetTests {
         arguments: [
             (
                 "gogle: {client_id: a, client_secret: b}",
-                "providers.gogle: has no kind; give it: oidc, oauth2, camara or firebase_pnv"
+                "providers.gogle: has no kind; give it: oidc, oauth2, camara, firebase_pnv or aggregator"
             ),
             ("gogle: {client_id: a, client_secret: b}", "did you mean the preset google?"),
             (
@@ -207,8 +215,12 @@ struct ProviderPresetTests {
                 "has no url; give it, such as https://sso.example.com"
             ),
             (
-                "keycloak: {client_id: a, client_secret: b, realm: r, url: 'sso.example.com'}",
-                "issuer: is not a usable URL"
+                "keycloak: {client_id: a, client_secret: b, realm: r, url: 'https://a.example/realms/r'}",
+                "the url has /realms/, which the preset adds; give what is before it, such as https://sso.example.com"
+            ),
+            (
+                "keycloak: {client_id: a, client_secret: b, realm: r, url: 'sso example.com'}",
+                "the url is not usable"
             ),
             (
                 "keycloak: {client_id: a, client_secret: b, realm: '{url}', url: 'https://a.example'}",

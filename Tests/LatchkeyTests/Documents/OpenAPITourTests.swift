@@ -32,6 +32,7 @@ import Testing
                 _ = try await walk.harness.app.send("GET", "/auth/number/methods?platform=ios&mccmnc=310010")
                 try await walk.verifyNumbers()
             }
+            try await ProviderWalk.withAggregator { _ = try await $0.signInWithCredential() }
             try await StandInWalk.with(try #require(CarrierSimulator.StandIn.named("google"))) { walk in
                 _ = try await walk.signInNatively(try await walk.nativeFields())
             }

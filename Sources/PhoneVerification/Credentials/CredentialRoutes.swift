@@ -1,0 +1,245 @@
+package import HTTPServer
+import HTTPTypes
+package import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+package import SignIn
+import Storage
+import StorageModel
+
+/// Sign-ins with a digital credential, which have a start and an end.
+extension PhoneVerificationFeature {
+    static let confirmationPath = "/auth/{provider}/start/{id}/confirmation"
+
+    /// Reads a start, and begins the session at the aggregator; nil for a provider of another kind.
+    /// - Throws: 400 that names every malformed field; `unauthorized_client`; `operator_unknown`; `aggregator_error`.
+    package func startSignIn(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+    ) async throws -> Response? {
+        guard let aggregator = provider.aggregator else { return nil }
+        let environment = api.useCases.environment
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID() ?? .random(from: environment.random)
+        reader.demandMethod(.digitalCredential)
+        var choice = OperatorChoice(network: reader.network(required: false))
+        choice.caller = terms
+        var start = reader.credentialStart(choice)
+        start.clientID = reader.clientID(at: aggregator.server)
+        try reader.check(correlationID)
+        let id = Secret(environment.random.token())
+        let (strategy, prepared) = try await environment.failures.recording(as: correlationID, reader.sentNames) {
+            () async throws(SignInError) in
+            try await aggregator.begin(
+                start, of: nil, under: id, for: .credentialSignIn, correlationID, in: environment)
+        } failed: { error in
+            environment.logStart(error, at: provider.name, correlationID)
+            return nil
+        }
+        return .json(.created, capacity: 4096) { json in
+            json.add("sign_in_id", id.exposed)
+            prepared.write(to: &json, strategy)
+            json.add("correlation_id", correlationID.text)
+        }
+    }
+
+    func confirmSignIn(_ request: Request, _ admission: Admission, _ api: LatchkeyAPI) async throws -> Response {
+        let provider = try api.useCases.environment.providers.find(request.provider)
+        guard let aggregator = provider.aggregator else { throw SignInError.noCredentials }
+        var reader = FieldReader(try BodyFields(request, from: admission))
+        let signIn = try await signIn(
+            &reader, request.parameters["id"], at: aggregator, caller: admission.signInCaller,
+            device: DeviceName.of(request))
+        return try await api.complete(signIn, admission, request)
+    }
+
+    /// Reads the end of a sign-in.
+    /// - Throws: 400 that names every missing or malformed field; `invalid_grant` for an id that is unknown, was used
+    ///   or has expired.
+    func signIn(
+        _ reader: inout FieldReader, _ id: String?, at aggregator: AggregatorNumbers, caller: Caller?, device: String?
+    ) async throws -> SignInRequest {
+        let correlationID = reader.correlationID()
+        let proof = reader.credentialProof()
+        guard reader.problems.isEmpty, let proof, let id = id.map(Secret.init) else {
+            throw reader.refusal(correlationID)
+        }
+        guard let session = try await aggregator.session(id, for: .credentialSignIn) else {
+            throw SignInError.credentialSessionEnded
+        }
+        // With the id, so that a proof that was sent to another session does not count as sent again.
+        let code = Secret("\(id.exposed) \(proof.secret.exposed)")
+        return SignInRequest(
+            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: code,
+            verifiedBy: CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof),
+            correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
+    }
+}
+
+/// Verifications by a digital credential.
+extension VerifyPhoneNumber {
+    /// Begins a verification.
+    /// - Returns: Its id, and what the app needs for the phone.
+    func start(
+        _ start: CredentialStart, _ question: Question, for holder: SessionAndUser
+    ) async throws(SignInError) -> (id: String, CredentialStrategy, PreparedCredential, CorrelationID) {
+        let correlationID = question.correlationID ?? .random(from: environment.random)
+        return try await environment.failures.recording(as: correlationID, question.sentNames) {
+            () async throws(SignInError) in
+            let number = try number(question, of: holder.user)
+            let provider = try provider(question.provider) { $0.aggregator != nil }
+            guard let aggregator = provider.aggregator else { throw .noCredentials }
+            try question.choice.caller.check(mayUseOneOf: provider.allClients)
+            try await admit(number, of: holder.user.id)
+            let id = Secret(environment.random.token())
+            let (strategy, prepared) = try await aggregator.begin(
+                start, of: number, under: id, for: .verification, correlationID, in: environment)
+            let pending = PhoneVerification(
+                id: TokenHash(sha256Of: id.exposed), user: holder.user.id, session: holder.session.id,
+                phoneNumber: number?.text, operatorName: provider.name,
+                time: environment.clock.now().advanced(bySeconds: prepared.seconds))
+            guard try await mappingStoreErrors(await store.beginPhoneVerification(pending)) else {
+                throw .sessionUnknown
+            }
+            return (id.exposed, strategy, prepared, correlationID)
+        } failed: { error in
+            environment.logStart(error, at: question.provider, correlationID)
+            return nil
+        }
+    }
+
+    /// Ends a verification.
+    /// - Throws: `not_found` for an id that the session does not have; `invalid_grant` for a verification that has
+    ///   ended; `credential_invalid`, and `aggregator_error` and the like; `rate_limited`.
+    func confirm(
+        _ id: String, by proof: CredentialProof, correlationID: CorrelationID?, for holder: SessionAndUser
+    ) async throws(SignInError) -> Outcome {
+        let correlationID = correlationID ?? .random(from: environment.random)
+        var findings = PhoneVerificationFindings(correlationID: correlationID)
+        return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
+            let subject = try await waiting(id, for: holder)
+            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings) else {
+                return Outcome(id: id, verification: subject, correlationID: correlationID)
+            }
+            let verification = try await keep(ended, by: issuer, findings, holder)
+            outcomes.note(verification, findings, in: environment.logger)
+            return Outcome(id: id, verification: verification, correlationID: correlationID)
+        } failed: { error in
+            outcomes.note(error, findings, in: environment.logger)
+            return error.code == .rateLimited ? nil : FailedOperation(findings)
+        }
+    }
+
+    /// What the aggregator says of a verification, with its issuer; nil as long as no phone has scanned the QR code.
+    private func ended(
+        _ subject: PhoneVerification, _ id: Secret, _ proof: CredentialProof,
+        _ findings: inout PhoneVerificationFindings
+    ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
+        (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
+        guard let aggregator = environment.providers[subject.operatorName]?.aggregator,
+            let session = try await aggregator.session(id, for: .verification)
+        else { throw .verificationEnded }
+        let verifier = CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof)
+        let request = SignInRequest(
+            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: proof.secret,
+            verifiedBy: verifier, correlationID: findings.correlationID)
+        let run = try SignInRun(request, findings.correlationID, in: environment)
+        findings.run = run
+        let issuer = try await run.discoverProvider().issuer
+        let found: AggregatorFinding?
+        do throws(SignInError) {
+            found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
+        } catch {
+            guard error.code == .simSwapped else { throw error }
+            // As of a mobile operator, an outcome.
+            await environment.failures.note(FailedOperation(findings), error)
+            return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), issuer)
+        }
+        guard let found else { return nil }
+        // Only now, so that nobody uses up the allowance of a number without its phone.
+        let uses = AllowanceUse.ofVerification(of: session.number, by: subject.user)
+        if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
+            throw .tooManyVerifications(wait)
+        }
+        return (try found.outcome(of: subject, session.number, at: environment.clock.now()), issuer)
+    }
+
+    /// The verification of a session that waits for the phone.
+    private func waiting(_ id: String, for holder: SessionAndUser) async throws(SignInError) -> PhoneVerification {
+        let (hash, now) = (TokenHash(sha256Of: id), environment.clock.now())
+        if let subject = try await mappingStoreErrors(await store.pendingPhoneVerification(hash, at: now)) {
+            guard subject.session == holder.session.id else { throw .noSuchVerification }
+            return subject
+        }
+        let ended = try await mappingStoreErrors(
+            await store.phoneVerification(hash, in: holder.session.id, at: now))
+        throw ended == nil ? .noSuchVerification : .verificationEnded
+    }
+}
+
+extension AggregatorFinding {
+    /// - Parameter asked: The number that the aggregator was asked about; nil if it was to tell the number.
+    fileprivate func outcome(
+        of subject: PhoneVerification, _ asked: MSISDN?, at now: Timestamp
+    ) throws(SignInError) -> PhoneVerification {
+        guard asked != nil || number != nil else { throw .aggregatorError() }
+        // Both must agree where the aggregator says both.
+        let isSame = asked == nil || (number.map { $0 == asked } ?? true) && isVerified ?? true
+        return subject.ended(
+            isSame ? .verified : .mismatch, phoneNumber: (asked ?? number)?.text,
+            simSwapped: sim == .unknown ? nil : sim == .swapped, at: now)
+    }
+}
+
+extension PreparedCredential {
+    func write(to json: inout JSONObjectWriter, _ strategy: CredentialStrategy) {
+        json.add("strategy", strategy.rawValue)
+        switch strategy {
+        case .ts43: json.add("request", json: content)
+        case .link: json.add("authorization_url", content)
+        case .desktop: json.add("qr_code", content)
+        }
+        json.add("expires_in", seconds)
+    }
+}
+
+extension FieldReader {
+    /// What a session begins with, without its client.
+    mutating func credentialStart(_ choice: OperatorChoice) -> CredentialStart {
+        var start = CredentialStart(choice: choice)
+        start.strategy = value("strategy", limit: 16, demand: "must be ts43, link or desktop", CredentialStrategy.init)
+        start.redirectURI = redirectURI(required: false)
+        return start
+    }
+
+    /// What ends a session: the response of the wallet, or the code of the browser.
+    /// - Parameter allowingNone: Whether a phone may have scanned a QR code.
+    mutating func credentialProof(allowingNone: Bool = false) -> CredentialProof? {
+        if has("code") { return visibleText("code", limit: 2048).map { .browserCode(Secret($0)) } }
+        // A whole response of the platform has it in `data`, of older browsers as a text.
+        let data = raw("data").flatMap(Self.object)
+        guard let value = data?["vp_token"] ?? raw("vp_token"), !value.isNull else {
+            if allowingNone, !has("data") { return .scanned }
+            return refused("vp_token", "is missing: send the response of the wallet, or the code of a link")
+        }
+        guard let text = Self.presentation(in: value) else {
+            return refused("vp_token", "is not one presentation: send the response of the wallet as it is")
+        }
+        guard text.utf8.count <= PresentedCredential.maximumBytes else {
+            return refused("vp_token", "is longer than \(PresentedCredential.maximumBytes) bytes")
+        }
+        return .credential(Secret(text))
+    }
+
+    /// The only presentation of a response (OpenID4VP 1.0 section 8.1): of an object by the query's ids, with a list
+    /// each, or as earlier drafts have it.
+    private static func presentation(in value: JSONValue) -> String? {
+        guard let object = object(value) else { return value.string }
+        guard object.members.count == 1, let only = object.members.first?.value else { return nil }
+        if let list = only.array { return list.count == 1 ? list.first?.string : nil }
+        return only.string
+    }
+
+    private static func object(_ value: JSONValue) -> JSONObject? {
+        value.object ?? value.string.flatMap { (try? JSONValue(parsing: Array($0.utf8)))?.object }
+    }
+}

@@ -1,0 +1,354 @@
+import HTTPTypes
+import LatchkeyAPI
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+@testable import PhoneVerification
+
+/// Sign-ins and verifications by digital credentials of phone numbers.
+@Suite("Digital credentials")
+struct DigitalCredentialTests {
+    private static func app(
+        _ change: @escaping (inout AggregatorRules) -> Void = { _ in }, registersUnknown: Bool = true,
+        keys: [String: APIGrant] = [:]
+    ) throws -> NumberApp {
+        var rules = NumberSignInRules()
+        rules.registersUnknown = registersUnknown
+        return try NumberApp(credentialRules: rules, aggregator: change, keys: keys)
+    }
+
+    @Test("A start gives the app the aggregator's request, with a nonce of this server's own")
+    func start() async throws {
+        let app = try Self.app { $0.consent = "Sign in to the shop" }
+        let started = try await app.startCredential(#","mccmnc":"310260","correlation_id":"corr-1""#)
+        #expect(started.answer.text("strategy") == "ts43" && started.answer.integer("expires_in") == 300)
+        #expect(started.answer.text("correlation_id") == "corr-1")
+        let request = try #require(started.answer.json?["request"])
+        #expect(request == (try JSONValue(parsing: Array(FakeAggregator.request(nonce: started.nonce).utf8))))
+        let body = try #require(app.aggregator.prepared.first)
+        #expect(body["nonce"]?.string == started.nonce && started.nonce.utf8.count == 43)
+        #expect(body["use_case"]?.string == "GetPhoneNumber" && body["phone_number"] == nil)
+        #expect(body["plmn"] == ["mcc": "310", "mnc": "260"])
+        #expect(body["consent_data"]?.string == "Sign in to the shop" && body["code_hash"] == nil)
+        // Without a method, it is the best one of the provider; without a network, the aggregator finds it.
+        let other = try await app.send(.post, "/auth/carriers/start", body: "{}")
+        #expect(other.status == 201 && other.text("sign_in_id") != started.id, "\(other.body)")
+        #expect(app.aggregator.prepared.last?["plmn"] == nil)
+        #expect(app.aggregator.prepared.last?["nonce"]?.string != started.nonce)
+    }
+
+    @Test(
+        "The response of the wallet is taken in each of its forms",
+        arguments: [
+            #"{"vp_token":{"phone":"%"}}"#, #"{"vp_token":{"phone":["%"]}}"#, #"{"vp_token":"%"}"#,
+            #"{"vp_token":"{\"phone\":\"%\"}"}"#,
+            #"{"protocol":"openid4vp-v1-unsigned","data":{"vp_token":{"phone":"%"}}}"#,
+            #"{"protocol":"openid4vp-v1-unsigned","data":"{\"vp_token\":{\"phone\":[\"%\"]}}"}"#,
+        ])
+    func signIn(_ form: String) async throws {
+        let app = try Self.app()
+        let started = try await app.startCredential()
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.confirm(started.id, form.replacing("%", with: text))
+        #expect(answer.status == 200 && answer.json?["new_user"]?.bool == true, "\(answer.body)")
+        let me = try await app.me(try #require(answer.text("token")))
+        #expect(me["phone_number"]?.string == FakeAggregator.number)
+        #expect(me["phone_number_verified_by"]?.string == FakeAggregator.base)
+        let body = try #require(app.aggregator.processed.first)
+        #expect(body["credential"]?.string == text && body["session_key"] == ["key": "SESSION-1"])
+        // Each of the two calls has an access token of its own.
+        #expect(app.count(FakeAggregator.tokenURL) == 2 && app.aggregator.processed.count == 1)
+        #expect(!app.log.text.contains("4155550101"))
+        let again = try await app.signInWithCredential()
+        #expect(again.json?["new_user"]?.bool == false, "\(again.body)")
+    }
+
+    @Test("The audience may be written with or without the prefix, and be an app's")
+    func origins() async throws {
+        let app = try Self.app()
+        for origin in [FakeAggregator.origin, "origin:" + FakeAggregator.origin, FakeAggregator.androidOrigin] {
+            let started = try await app.startCredential()
+            let text = try app.aggregator.presentation(nonce: started.nonce, origin: origin)
+            #expect(try await app.confirm(started.id, presenting: text).status == 200, "\(origin)")
+        }
+    }
+
+    @Test("A number that no account has registers its user only where that is allowed, and can be added as an identity")
+    func unknown() async throws {
+        let app = try Self.app(registersUnknown: false)
+        let refused = try await app.signInWithCredential()
+        #expect(refused.status == 401 && refused.error == "request_denied", "\(refused.body)")
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startCredential()
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let link = try await app.send(
+            .post, "/users/me/identities", [.authorization: "Bearer \(session)"],
+            body: #"{"provider":"carriers","sign_in_id":"\#(started.id)","vp_token":{"phone":"\#(text)"}}"#)
+        #expect(link.status == 201, "\(link.body)")
+        let answer = try await app.signInWithCredential()
+        let user = try await app.me(try #require(answer.text("token"), "\(answer.body)"))["user_id"]
+        #expect(try await app.me(session)["user_id"] == user)
+    }
+
+    @Test("A number that somebody else has verified since does not sign in to the old account")
+    func recycled() async throws {
+        let app = try Self.app()
+        #expect(try await app.signInWithCredential().status == 200)
+        // Another customer has the number now, and the operator says so.
+        _ = try await app.token()
+        let refused = try await app.signInWithCredential()
+        #expect(refused.status == 409 && refused.error == "user_already_exists", "\(refused.body)")
+    }
+
+    @Test("A verification gives the user the number, for the session that asked alone")
+    func verified() async throws {
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session, #","phone_number":"\#(FakeAggregator.number)""#)
+        #expect(started.answer.text("status") == "pending")
+        let body = try #require(app.aggregator.prepared.first)
+        #expect(body["use_case"]?.string == "VerifyPhoneNumber")
+        #expect(body["phone_number"]?.string == FakeAggregator.number)
+        let path = "/users/me/phone/verifications/\(started.id)"
+        #expect(try await app.send(.get, path, [.authorization: "Bearer \(session)"]).text("status") == "pending")
+        app.aggregator.script { $0.finding = #""verified":true,"sim_swap":{"checked":true,"risk_level":"LOW"}"# }
+        let answer = try await app.confirm(
+            started.id, of: session, presenting: try app.aggregator.presentation(nonce: started.nonce))
+        #expect(answer.status == 200 && answer.text("status") == "verified", "\(answer.body)")
+        #expect(answer.text("operator") == "carriers" && answer.json?["sim_swapped"]?.bool == false)
+        #expect(try await app.me(session)["phone_number"]?.string == FakeAggregator.number)
+        let other = try await app.token()
+        #expect(try await app.send(.get, path, [.authorization: "Bearer \(other)"]).status == 404)
+        let again = try await app.confirm(
+            started.id, of: session, presenting: try app.aggregator.presentation(nonce: started.nonce))
+        #expect(again.status == 401 && again.error == "invalid_grant", "\(again.body)")
+        // It has ended, so that a confirmation of a browser finds nothing to confirm.
+        #expect(try await app.confirm(started.id, of: session, #"{"confirmation":"C"}"#).error == "invalid_grant")
+    }
+
+    @Test(
+        "A number of somebody else verifies nothing, and the account stays as it is",
+        arguments: [
+            #""verified":false"#, #""phone_number":"+14155550102""#, #""verified":true,"phone_number":"+14155550102""#,
+        ])
+    func mismatch(_ finding: String) async throws {
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session, #","phone_number":"\#(FakeAggregator.number)""#)
+        app.aggregator.script { $0.finding = finding }
+        let answer = try await app.confirm(
+            started.id, of: session, presenting: try app.aggregator.presentation(nonce: started.nonce))
+        #expect(answer.status == 200 && answer.text("status") == "mismatch", "\(answer.body)")
+        #expect(!answer.body.contains("4155550102"), "it is nobody's business")
+        try await PhoneVerificationWalk(app, token: session).expectUnchanged()
+    }
+
+    @Test("A number is verified five times an hour for one user, whatever credentials it has")
+    func limited() async throws {
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let members = #","phone_number":"\#(FakeAggregator.number)""#
+        app.aggregator.script { $0.finding = #""verified":false"# }
+        // Begun before the first one ends.
+        var started: [NumberApp.CredentialStarted] = []
+        for _ in 0..<6 { started.append(try await app.startVerification(session, members)) }
+        var statuses: [Int] = []
+        for one in started {
+            let text = try app.aggregator.presentation(nonce: one.nonce)
+            statuses.append(try await app.confirm(one.id, of: session, presenting: text).status)
+        }
+        #expect(statuses == [200, 200, 200, 200, 200, 429])
+    }
+
+    static let failures: [(change: @Sendable (inout FakeAggregator.Script) -> Void, error: String, status: Int)] = [
+        ({ $0.process = .json("{}", status: 500) }, "aggregator_error", 502),
+        ({ $0.process = .json(#"{"error":"session_expired"}"#, status: 400) }, "aggregator_error", 502),
+        ({ $0.process = .json(#"{"error":"+14155550101"}"#, status: 400) }, "aggregator_error", 502),
+        ({ $0.process = .json("[]") }, "aggregator_error", 502),
+        ({ $0.finding = #""phone_number":"jane""# }, "aggregator_error", 502),
+        ({ $0.finding = #""verified":true"# }, "aggregator_error", 502),
+        ({ $0.finding = "" }, "aggregator_error", 502),
+        ({ $0.token = .json(#"{"error":"invalid_client"}"#, status: 401) }, "aggregator_error", 502),
+    ]
+
+    @Test("A response that the aggregator should not give is its error", arguments: failures.indices)
+    func failed(_ index: Int) async throws {
+        let row = Self.failures[index]
+        let app = try Self.app()
+        let started = try await app.startCredential()
+        app.aggregator.script(row.change)
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.confirm(started.id, presenting: text)
+        #expect(answer.status == row.status && answer.error == row.error, "\(answer.body)")
+        #expect(!answer.body.contains("4155550101") && !app.log.text.contains("4155550101"))
+        // It is spent.
+        app.aggregator.script { $0 = FakeAggregator.Script() }
+        #expect(try await app.confirm(started.id, presenting: text).error == "invalid_grant")
+    }
+
+    static let preparations: [@Sendable (inout FakeAggregator.Script) -> Void] = [
+        { $0.change = { $0.replacing("\"nonce\":\"", with: "\"nonce\":\"x") } },
+        { $0.change = { $0.replacing("dc_api", with: "dc_api.jwt") } },
+        { $0.change = { $0.replacing("\"vp_token\"", with: "\"code\"") } },
+        { $0.change = { $0.replacing("dcql_query", with: "query") } },
+        { $0.change = { _ in "7" } },
+        { $0.change = { $0.replacing("\"phone\"", with: "\"" + String(repeating: "x", count: 17_000) + "\"") } },
+        { $0.prepare = .json(#"{"session_key":"S","strategy":"link","authorization_url":"https://a.example"}"#) },
+        { $0.prepare = .json(#"{"request":{}}"#) }, { $0.prepare = .json("{}", status: 503) },
+    ]
+
+    @Test(
+        "A request for the wallet that is not for this session, or cannot be read, is the aggregator's error",
+        arguments: preparations.indices)
+    func unprepared(_ index: Int) async throws {
+        let app = try Self.app()
+        app.aggregator.script(Self.preparations[index])
+        let answer = try await app.send(.post, "/auth/carriers/start", body: #"{"method":"digital_credential"}"#)
+        #expect(answer.status == 502 && answer.error == "aggregator_error", "\(answer.body)")
+    }
+
+    @Test("A SIM that was changed lately is refused if the settings say so")
+    func simSwap() async throws {
+        let swapped = #","sim_swap":{"checked":true,"risk_level":"HIGH"}"#
+        let rows: [(policy: NumberContradiction, unknown: NumberUncertainty, sim: String, error: String?)] = [
+            (.off, .refuse, swapped, nil), (.report, .refuse, swapped, nil), (.refuse, .refuse, swapped, "sim_swapped"),
+            (.refuse, .refuse, "", "aggregator_error"), (.refuse, .accept, "", nil),
+            (.refuse, .refuse, #","sim_swap":{"checked":true,"risk_level":"LOW"}"#, nil),
+            (.refuse, .refuse, #","sim_swap":{"checked":false,"risk_level":"LOW"}"#, "aggregator_error"),
+        ]
+        for row in rows {
+            let app = try Self.app { ($0.simSwap.ifSwapped, $0.simSwap.ifUnknown) = (row.policy, row.unknown) }
+            app.aggregator.script { $0.finding += row.sim }
+            let answer = try await app.signInWithCredential()
+            #expect(answer.error == row.error, "\(row): \(answer.body)")
+            #expect(app.log.text.contains("sim_swap="), "\(row)")
+        }
+    }
+
+    @Test("A verification of a number whose SIM was changed lately has failed")
+    func verificationOfSwappedSIM() async throws {
+        let app = try Self.app { $0.simSwap.ifSwapped = .refuse }
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session, #","phone_number":"\#(FakeAggregator.number)""#)
+        app.aggregator.script { $0.finding = #""verified":true,"sim_swap":{"checked":true,"risk_level":"HIGH"}"# }
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.confirm(started.id, of: session, presenting: text)
+        #expect(answer.status == 200 && answer.text("status") == "failed", "\(answer.body)")
+        #expect(answer.error == "sim_swapped" && answer.json?["sim_swapped"]?.bool == true)
+        try await PhoneVerificationWalk(app, token: session).expectUnchanged()
+    }
+
+    @Test("The members of the aggregator's bodies have the names that are configured")
+    func fields() async throws {
+        let names: [(AggregatorRules.Field, String)] = [
+            (.session, "session.session_key"), (.request, "data.dc"), (.phoneNumber, "result.msisdn"),
+            (.mcc, "network.a"), (.mnc, "network.b"),
+        ]
+        let app = try Self.app { rules in for (field, path) in names { rules.fields[field] = .init(path) } }
+        app.aggregator.script { script in
+            script.session = { #""session":{"session_key":"KEY-7"},"data":{"dc":\#($0)}"# }
+            script.finding = #""result":{"msisdn":"\#(FakeAggregator.number)"}"#
+        }
+        let started = try await app.startCredential(#","mccmnc":"310260""#)
+        #expect(app.aggregator.prepared.first?["network"] == ["a": "310", "b": "260"])
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.confirm(started.id, presenting: text)
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(app.aggregator.processed.first?["session"] == ["session_key": "KEY-7"])
+        let me = try await app.me(try #require(answer.text("token")))
+        #expect(me["phone_number"]?.string == FakeAggregator.number)
+    }
+
+    static let malformedBodies: [(path: String, body: String, problem: String)] = [
+        ("/auth/carriers/start", #"{"method":"redirect"}"#, "method must be digital_credential"),
+        ("/auth/carriers/start", #"{"strategy":"sms"}"#, "strategy must be ts43, link or desktop"),
+        ("/auth/carriers/start", #"{"strategy":"desktop"}"#, "desktop is not configured"),
+        ("/auth/carriers/start", #"{"mccmnc":"311480"}"#, "redirect_uri is missing"),
+        ("/auth/carriers/start", #"{"mccmnc":"31"}"#, "mccmnc must be 5 or 6 digits"),
+        ("/auth/carriers/start", #"{"client_id":"other"}"#, "client_id is not one"),
+        ("/auth/carriers/start/X/confirmation", "{}", "vp_token is missing"),
+        ("/auth/carriers/start/X/confirmation", #"{"vp_token":{}}"#, "vp_token is not one presentation"),
+        ("/auth/carriers/start/X/confirmation", #"{"vp_token":{"a":"1","b":"2"}}"#, "vp_token is not one presentation"),
+        ("/auth/carriers/start/X/confirmation", #"{"vp_token":{"a":["1","2"]}}"#, "vp_token is not one presentation"),
+        ("/auth/carriers/start/X/confirmation", #"{"vp_token":7}"#, "vp_token is not one presentation"),
+        ("/auth/carriers/start/X/confirmation", #"{"data":{"error":"denied"}}"#, "vp_token is missing"),
+        (
+            "/auth/carriers/start/X/confirmation", #"{"vp_token":"\#(String(repeating: "x", count: 16_385))"}"#,
+            "vp_token is longer than 16384 bytes"
+        ),
+        ("/auth/phone/start/X/confirmation", #"{"vp_token":"a~b"}"#, "takes no digital credential"),
+        ("/auth/carriers/sign-in", #"{"vp_token":"a~b"}"#, "sign_in_id is missing"),
+        (
+            "/users/me/phone/verifications", #"{"method":"digital_credential","provider":"number"}"#,
+            "takes no digital credential"
+        ),
+        (
+            "/users/me/phone/verifications", #"{"method":"digital_credential","phone_number":"jane"}"#,
+            "phone_number must be + and 5"
+        ),
+    ]
+
+    @Test("What is missing or malformed is named", arguments: malformedBodies.indices)
+    func malformed(_ index: Int) async throws {
+        let row = Self.malformedBodies[index]
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let answer = try await app.send(.post, row.path, [.authorization: "Bearer \(session)"], body: row.body)
+        #expect(answer.status == 400 && answer.description.contains(row.problem), "\(answer.body)")
+        #expect(app.aggregator.prepared.isEmpty)
+    }
+
+    @Test("A network that the aggregator does not serve is unknown")
+    func networks() async throws {
+        let app = try Self.app { rules in rules.networks = Set([MCCMNC("310260")].compactMap(\.self)) }
+        #expect(try await app.send(.post, "/auth/carriers/start", body: #"{"mccmnc":"310260"}"#).status == 201)
+        let refused = try await app.send(.post, "/auth/carriers/start", body: #"{"mccmnc":"310410"}"#)
+        #expect(refused.status == 400 && refused.error == "operator_unknown", "\(refused.body)")
+    }
+
+    @Test("A caller begins only for its own clients")
+    func callers() async throws {
+        let app = try Self.app(keys: ["KEY-of-another": APIGrant(clients: ["latchkey"])])
+        let session = try await PhoneVerificationWalk.session(app)
+        for path in ["/auth/carriers/start", "/users/me/phone/verifications"] {
+            let answer = try await app.send(
+                .post, path, [.authorization: "Bearer \(session)"], body: #"{"method":"digital_credential"}"#,
+                apiKey: "KEY-of-another")
+            #expect(answer.error == "unauthorized_client", "\(path): \(answer.body)")
+        }
+        #expect(app.aggregator.prepared.isEmpty)
+        let started = try await app.startCredential()
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.send(
+            .post, "/auth/carriers/start/\(started.id)/confirmation", body: #"{"vp_token":"\#(text)"}"#,
+            apiKey: "KEY-of-another")
+        #expect(answer.error == "unauthorized_client" && app.aggregator.processed.isEmpty, "\(answer.body)")
+    }
+
+    @Test("The list of a phone's ways offers it where the phone and the caller have it")
+    func methods() async throws {
+        let app = try Self.app(keys: ["KEY-of-another": APIGrant(clients: ["latchkey"])])
+        let credential = "digital_credential credential_manager"
+        let rows: [(query: String, key: String?, expected: [String])] = [
+            ("platform=android&mccmnc=310260", TestApp.apiKey, [credential]),
+            ("platform=android", nil, [credential]), ("platform=web&mccmnc=310260", TestApp.apiKey, [credential]),
+            ("platform=ios&mccmnc=310260", TestApp.apiKey, []),
+            ("platform=ios&mccmnc=311480", TestApp.apiKey, ["digital_credential mobile_data"]),
+            ("platform=android&mccmnc=310260", "KEY-of-another", []),
+        ]
+        for row in rows {
+            let answer = try await app.send(.get, "/auth/number/methods?" + row.query, apiKey: row.key)
+            let methods = (answer.json?["methods"]?.array ?? []).compactMap(\.object).filter {
+                $0["provider"]?.string == "carriers"
+            }
+            let found = methods.map { "\($0["method"]?.string ?? "") \($0["requires"]?.string ?? "")" }
+            #expect(found == row.expected, "\(row): \(answer.body)")
+        }
+    }
+}
