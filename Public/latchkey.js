@@ -1,77 +1,10 @@
 /**
  * The browser client of Latchkey. It signs a user in by redirect, by popup or by the phone number of the device, keeps
  * the session alive, and sends requests with the session. It is an ES module without dependencies; see
- * docs/web-frontends.md.
+ * docs/web-frontends.md. The documentation of its functions is in latchkey.d.ts, where editors read it.
  *
  * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
  * the tokens in memory, unless it passes a storage.
- *
- * @module
- */
-
-/**
- * @typedef {object} Options
- * @property {string} [baseURL] Latchkey's public URL; default: the page's own origin.
- * @property {string} [clientID] The client id, if the provider has more than one client.
- * @property {string} [apiKey] An API key for this page's origin, if the origin alone is not admitted.
- * @property {string} [provider] The provider's name; default: "zenkey".
- * @property {string} [redirectURI] Where sign-ins return to; default: the page without its query.
- * @property {string[]} [trustedOrigins] Other origins to which fetch() may send the token; cookies go to Latchkey only.
- * @property {Storage} [storage] Keeps tokens beyond the page, such as sessionStorage. Every script of the page can
- *   read them there.
- * @property {() => void} [onSignedOut] Called when a request finds that the session has ended.
- */
-
-/**
- * Parameters of a sign-in, named as in GET /auth/{provider}/start; appState is returned with the outcome.
- *
- * @typedef {{ mccmnc?: string, operator?: string, scope?: string, acr_values?: string, context?: string,
- *   prompt?: string, max_age?: number, login_hint?: string, appState?: unknown }} Asked
- */
-
-/**
- * The outcome of a sign-in: the user is signed in, or must register first.
- *
- * @typedef {{ status: "success", appState?: unknown }
- *   | { status: "partial", identifier: string, state_key: string, code_verifier?: string, appState?: unknown }} Outcome
- */
-
-/**
- * The mobile operator of a sign-in by phone number: its name, or a network that it serves. Neither is needed if the
- * provider has one operator.
- *
- * @typedef {{ operator?: string, mccmnc?: string }} Operator
- */
-
-/**
- * What the device can do to prove its number. A function that resolves with nothing or throws refuses: the next way is
- * tried. The browser's own digital credentials are used unless digitalCredential is given.
- *
- * @typedef {object} Ways
- * @property {"web" | "android" | "ios"} [platform] That of the app around the page; default: "web".
- * @property {(request: { protocol: string, data: object }) => Promise<{ protocol?: string, data: unknown } | null>}
- *   [digitalCredential] Asks for a digital credential (OpenID4VP).
- * @property {(asked: Operator) => Promise<string | null | undefined>} [operatorToken] Gets a TS.43 operator token.
- * @property {() => Promise<string | null | undefined>} [firebaseToken] Gets a token of Firebase Phone Number
- *   Verification.
- */
-
-/**
- * The outcome of a sign-in by phone number that needs another way. The reason is the code of the error. The next way is
- * "operator-token" if only the network did not recognise the phone, and "other" if the number is no way to sign in now.
- * The providers are the names of those to use then, if the server was asked for the ways.
- *
- * @typedef {{ status: "fallback", reason: string, next: "operator-token" | "other", providers: string[],
- *   operator?: string, mccmnc?: string, error: LatchkeyError, appState?: unknown }} Fallback
- */
-
-/**
- * The outcome of a verification of the user's phone number, as the API returns it. The number is that of the profile
- * unless phone_number is given.
- *
- * @typedef {{ verification_id: string, status: "verified" | "mismatch" | "failed", phone_number: string | null,
- *   operator: string, checked_at: number, sim_swapped: boolean | null, error?: string, appState?: unknown
- *   }} Verification
  */
 
 const PENDING = "latchkey.sign-in";
@@ -92,15 +25,14 @@ const PENDING_FOR = 15 * 60_000;
 /** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
 
-/** The errors after which a sign-in by phone number has another way, by the next one (docs/verified-numbers.md). */
-const FALLBACKS = {
-  not_on_mobile_network: "operator-token", sim_swapped: "other", operator_unknown: "other", consent_required: "other",
-  carrier_error: "other", carrier_timeout: "other", temporarily_unavailable: "other", access_denied: "other",
-  invalid_grant: "other", issuer_mismatch: "other", request_denied: "other", user_already_exists: "other",
-  credential_invalid: "other", aggregator_error: "other",
-};
+/** The refusals of devices and operators, after which another way by number may succeed (docs/verified-numbers.md). */
+const OF_DEVICES = [
+  "not_on_mobile_network", "operator_unknown", "consent_required", "carrier_error", "carrier_timeout",
+  "temporarily_unavailable", "invalid_grant", "issuer_mismatch", "request_denied", "credential_invalid",
+  "aggregator_error",
+];
 
-/** Those of them that are about the user, so that no other way by number is tried. */
+/** Those that are about the user, after which only another provider may. */
 const ABOUT_USER = ["sim_swapped", "access_denied", "user_already_exists"];
 
 /** The tokens of a device, by the name of their way: what gets one, and the field that the API takes it in. */
@@ -111,27 +43,15 @@ const DEVICE_TOKENS = {
 
 /** A failure, with the fields of Latchkey's error responses. */
 export class LatchkeyError extends Error {
-  /**
-   * @param {Record<string, any>} answer
-   * @param {number} [status]
-   * @param {Headers} [headers]
-   */
   constructor(answer, status = 0, headers) {
     super(answer.message ?? answer.error_description ?? answer.error);
     this.name = "LatchkeyError";
-    /** @type {string} A code of docs/errors.md, or one of this module. */
     this.error = answer.error;
-    /** @type {string} For developers: what was wrong and what to do. */
     this.error_description = answer.error_description ?? "";
-    /** @type {string} */
     this.error_type = answer.error_type ?? "unknownError";
-    /** @type {string | undefined} */
     this.correlation_id = answer.correlation_id;
-    /** @type {string | undefined} */
     this.request_id = answer.request_id;
-    /** The status of the response; 0 if there was none. */
     this.status = status;
-    /** @type {number | undefined} Seconds to wait before another attempt. */
     this.retry_after = Number(headers?.get("Retry-After") ?? undefined) || undefined;
     // Not enumerable, because the handle is a secret.
     Object.defineProperty(this, "stateKey", { value: answer.state_key });
@@ -139,7 +59,6 @@ export class LatchkeyError extends Error {
   }
 }
 
-/** @param {Options} [options] */
 export function configure(options) {
   return new Latchkey(options);
 }
@@ -152,7 +71,6 @@ export class Latchkey {
   #tokens = null;
   #refreshing = null;
 
-  /** @param {Options} [options] */
   constructor(options = {}) {
     const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
     if (unknown.length) throw own("unknown_option", `configure() does not know ${unknown.join(", ")}.`);
@@ -163,27 +81,12 @@ export class Latchkey {
     this.#byCookie = base.origin === location.origin;
   }
 
-  /**
-   * Sends the browser to the sign-in. It returns to redirectURI, where finishSignIn() continues.
-   *
-   * @param {Asked} [asked]
-   */
   async signIn({ appState, ...asked } = {}) {
     const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", asked);
     sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, appState }));
     location.assign(url);
   }
 
-  /**
-   * Signs in with the phone number of the device, without a page between, in the ways that the server names for it: a
-   * digital credential, a token of the SIM, and last the mobile network. For that one the browser goes to the mobile
-   * operator, and returns to redirectURI, where finishSignIn() continues.
-   *
-   * The next way is tried after a refusal of the device or of an operator. With an operator, only its network is used.
-   *
-   * @param {Operator & Ways & { appState?: unknown }} [asked]
-   * @returns {Promise<Outcome | Fallback | undefined>} Nothing if the browser leaves the page.
-   */
   async signInWithNumber({ operator, mccmnc, appState, ...ways } = {}) {
     const { methods, fallback, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
     let ended = fallbackAfter(refusal, { mccmnc, providers: fallback });
@@ -194,68 +97,29 @@ export class Latchkey {
       if (tried === null) continue;
       if (tried.status !== "fallback") return { ...tried, appState };
       ended = tried;
-      if (!leavesNextWay(tried.reason)) break;
+      if (!OF_DEVICES.includes(tried.reason)) break;
     }
     return { ...ended, next: "other", appState };
   }
 
-  /**
-   * The ways in which the device can prove its number, in the order to try, and the other providers.
-   *
-   * @param {{ mccmnc?: string, platform?: "web" | "android" | "ios" }} [device]
-   * @returns {Promise<{ methods: { method: string, provider: string, operator?: string, requires: string }[],
-   *   fallback: string[] }>}
-   */
   async numberMethods({ mccmnc, platform = "web" } = {}) {
     const query = new URLSearchParams({ platform, ...(mccmnc && { mccmnc }) });
     return this.#call("GET", `/auth/number/methods?${query}`);
   }
 
-  /**
-   * Gets a nonce, with which the page asks a provider for an ID token. It works once, and for a few minutes.
-   *
-   * @param {string} provider The provider's name, such as "google".
-   * @returns {Promise<string>}
-   */
   async nonce(provider) {
     return (await this.#call("POST", `/auth/${encodeURIComponent(provider)}/attempts`, {})).nonce;
   }
 
-  /**
-   * Signs in with an ID token that the page got from a provider's script or from the app around it, without a redirect.
-   * A token works once.
-   *
-   * @param {string} provider The provider's name, such as "google".
-   * @param {{ id_token: string, nonce?: string, authorization_code?: string, user?: string, client_id?: string }} token
-   * @returns {Promise<Outcome>}
-   */
   async signInNatively(provider, token) {
     return this.#enterOrRegister(`/auth/${encodeURIComponent(provider)}/native`, token);
   }
 
-  /**
-   * Signs in with a TS.43 operator token, which the device gets from its operator by the SIM, over any network. A token
-   * is good for one attempt.
-   *
-   * @param {string} operatorToken
-   * @param {Operator} [asked]
-   * @returns {Promise<Outcome | Fallback>}
-   */
   async signInWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
     const { provider } = this.#options;
     return this.#enterBySIM({ provider, operator, mccmnc }, operatorToken);
   }
 
-  /**
-   * Reads the outcome from the address, and removes it from there.
-   *
-   * After signInWithNumber(), a phone that its network did not recognise gets a second chance: operatorToken is asked
-   * for a token of the phone's operator, and the sign-in continues with it.
-   *
-   * @param {Pick<Ways, "operatorToken">} [ways]
-   * @returns {Promise<Outcome | Fallback | null>} Null if there is none, or if this tab did not request it, because a
-   *   link could contain an outcome. A fallback comes after signInWithNumber() only.
-   */
   async finishSignIn({ operatorToken } = {}) {
     const outcome = takeOutcome();
     const pending = outcome && takePending(PENDING);
@@ -267,12 +131,6 @@ export class Latchkey {
     return { ...(token ? await this.#enterBySIM(number, token) : ended), appState };
   }
 
-  /**
-   * Signs in with a popup window. Call it in a click handler, because browsers block other popups.
-   *
-   * @param {Asked} [asked]
-   * @returns {Promise<Outcome>}
-   */
   async signInWithPopup({ appState, ...asked } = {}) {
     const popup = window.open("", "_blank", "popup,width=480,height=720");
     if (!popup) {
@@ -287,24 +145,10 @@ export class Latchkey {
     }
   }
 
-  /**
-   * Completes the registration of a user whom the carrier has identified, and signs them in.
-   *
-   * @param {Outcome & { status: "partial" }} partial
-   * @param {Record<string, string>} attributes Such as name and email.
-   */
   async register({ state_key, code_verifier }, attributes) {
     await this.#enter("/auth/register", { ...attributes, state_key, code_verifier });
   }
 
-  /**
-   * Sends a request with the session to Latchkey or to a trusted origin. The arguments are those of the browser's
-   * fetch; a path is relative to baseURL. After a 401 it refreshes once and tries once more.
-   *
-   * @param {string | URL | Request} input
-   * @param {RequestInit} [init]
-   * @returns {Promise<Response>}
-   */
   async fetch(input, init) {
     const isPath = typeof input === "string" && input.startsWith("/");
     const request = new Request(isPath ? this.#base + input : input, init);
@@ -320,62 +164,39 @@ export class Latchkey {
     });
   }
 
-  /** The signed-in user, as GET /users/me returns it. */
   async me() {
     return this.#ask("GET", "/users/me");
   }
 
-  /**
-   * Changes the profile; null clears a field.
-   *
-   * @param {Record<string, string | null>} changes
-   */
   async updateMe(changes) {
     return this.#ask("PATCH", "/users/me", changes);
   }
 
-  /** The user's sessions on all devices. */
   async sessions() {
     return (await this.#ask("GET", "/users/me/sessions")).sessions;
   }
 
-  /** @param {string} id */
   async revokeSession(id) {
     await this.#ask("DELETE", "/users/me/sessions/" + encodeURIComponent(id));
   }
 
-  /** Ends all of the user's sessions but this one, and returns their number. */
   async revokeOtherSessions() {
     return (await this.#ask("DELETE", "/users/me/sessions")).revoked;
   }
 
-  /** Erases the user's account and its data, and with it the session. */
   async eraseAccount() {
     await this.#ask("DELETE", "/users/me");
     this.#keep(null);
   }
 
-  /** The user's identities: the accounts at providers that sign the user in. */
   async identities() {
     return (await this.#ask("GET", "/users/me/identities")).identities;
   }
 
-  /**
-   * Removes an identity, and ends the sessions that it signed in, except this one.
-   *
-   * @param {string} id
-   */
   async unlinkIdentity(id) {
     await this.#ask("DELETE", "/users/me/identities/" + encodeURIComponent(id));
   }
 
-  /**
-   * Adds an identity: the browser goes to the provider, and returns to redirectURI, where finishLink() continues. Only
-   * a page of Latchkey's own origin can do so, because the session must be in its cookies.
-   *
-   * @param {string} provider
-   * @param {Asked} [asked]
-   */
   async linkIdentity(provider, { appState, ...asked } = {}) {
     if (!this.#byCookie) {
       throw own("foreign_origin", "Only a page of Latchkey's own origin can link identities.");
@@ -389,12 +210,6 @@ export class Latchkey {
     location.assign(started.location);
   }
 
-  /**
-   * Reads from the address what linkIdentity() led to, and removes it from there. The session stays as it was.
-   *
-   * @returns {{ status: "success", appState?: unknown } | null} Null if there is none, or if this tab did not request
-   *   it. A failure is thrown.
-   */
   finishLink() {
     const outcome = takeFromAddress(["link"], ["tracking_id"]);
     const pending = outcome && takePending(LINKING);
@@ -403,20 +218,11 @@ export class Latchkey {
     return { status: "success", appState: pending.appState };
   }
 
-  /**
-   * Adds the phone number of the device, which its operator shows by the SIM, to the signed-in user. A token is good
-   * for one attempt.
-   *
-   * @param {string} operatorToken A TS.43 operator token.
-   * @param {Operator} [asked]
-   * @returns {Promise<{ id: string, issuer: string, created_at: number }>} The identity.
-   */
   async linkWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
     const { provider } = this.#options;
     return this.#ask("POST", "/users/me/identities", { provider, operator, mccmnc, operator_token: operatorToken });
   }
 
-  /** Ends the session, and deletes the tokens in any case. */
   async signOut() {
     try {
       await this.#ask("DELETE", "/auth/token");
@@ -427,10 +233,6 @@ export class Latchkey {
     }
   }
 
-  /**
-   * Ends the session, and the provider's session if it supports logout. The browser goes to the provider, and returns
-   * to redirectURI with `action=logout` in the query.
-   */
   async signOutAtProvider() {
     const { provider, redirectURI } = this.#options;
     const headers = { "Accept": "application/json", "Content-Type": "application/json" };
@@ -441,15 +243,6 @@ export class Latchkey {
     location.assign(answer.location);
   }
 
-  /**
-   * Asks whether the device has a phone number, without a page between, in the ways of signInWithNumber(). For the last
-   * one the browser goes to the mobile operator, and returns to redirectURI, where finishVerification() continues. A
-   * page of another origin needs a storage for that, which keeps the session meanwhile.
-   *
-   * @param {Operator & Ways & { phone_number?: string, appState?: unknown }} [asked]
-   * @returns {Promise<Verification | undefined>} The outcome of the last way that had one; nothing if the browser
-   *   leaves the page. If no way had an outcome, the error of the last one is thrown.
-   */
   async verifyPhoneNumber({ phone_number, operator, mccmnc, appState, ...ways } = {}) {
     const { methods, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
     let [ended, failure] = [null, refusal];
@@ -458,10 +251,10 @@ export class Latchkey {
       try {
         const tried = await this.#verify(method, number, ways, appState);
         if (tried === undefined) return undefined;
-        if (tried && !leavesNextWay(tried.error)) return { ...tried, appState };
+        if (tried && !OF_DEVICES.includes(tried.error)) return { ...tried, appState };
         ended = tried ?? ended;
       } catch (error) {
-        if (!leavesNextWay(error.error)) throw error;
+        if (!OF_DEVICES.includes(error.error)) throw error;
         failure = error;
       }
     }
@@ -469,28 +262,12 @@ export class Latchkey {
     return { ...ended, appState };
   }
 
-  /**
-   * Asks the operator as verifyPhoneNumber() does, with a TS.43 operator token in place of the mobile network.
-   *
-   * @param {string} operatorToken
-   * @param {Operator & { phone_number?: string }} [asked]
-   * @returns {Promise<Verification>}
-   */
   async verifyWithOperatorToken(operatorToken, { phone_number, operator, mccmnc } = {}) {
     const { provider } = this.#options;
     const number = { provider, phone_number, operator, mccmnc };
     return this.#ask("POST", VERIFICATIONS, { ...number, operator_token: operatorToken });
   }
 
-  /**
-   * Reads from the address what verifyPhoneNumber() led to, removes it from there, and confirms it with the session.
-   *
-   * A phone that its network did not recognise gets a second chance: operatorToken is asked for a token of the phone's
-   * operator, and the number is verified with it.
-   *
-   * @param {Pick<Ways, "operatorToken">} [ways]
-   * @returns {Promise<Verification | null>} Null if there is none, or if this tab did not request it.
-   */
   async finishVerification({ operatorToken } = {}) {
     const outcome = takeFromAddress(["verify_phone"], ["verification_id", "confirmation"]);
     const pending = outcome && takePending(VERIFYING);
@@ -542,12 +319,7 @@ export class Latchkey {
     return { methods, fallback, refusal };
   }
 
-  /**
-   * Tries one way to prove the number.
-   *
-   * @returns {Promise<Outcome | Fallback | null | undefined>} Null if the device refuses; undefined if the browser
-   *   leaves the page.
-   */
+  /** Signs in in one way; null if the device refuses, undefined if the browser leaves the page. */
   async #prove(number, ways, appState) {
     const { method, provider } = number;
     if (method === "redirect") return this.#visitOperator(number, appState);
@@ -717,20 +489,15 @@ async function orFallback(number, step) {
   try {
     return await step();
   } catch (error) {
-    if (!(error instanceof LatchkeyError) || !Object.hasOwn(FALLBACKS, error.error)) throw error;
+    if (![...OF_DEVICES, ...ABOUT_USER].includes(error.error)) throw error;
     return fallbackAfter(error, number);
   }
 }
 
 function fallbackAfter(error, number) {
   const { providers = [] } = number;
-  const next = FALLBACKS[error.error] ?? "other";
+  const next = error.error === "not_on_mobile_network" ? "operator-token" : "other";
   return { status: "fallback", reason: error.error, next, providers, ...operatorOf(number), error };
-}
-
-/** Whether the device or an operator refused, so that another way by number may succeed. */
-function leavesNextWay(code) {
-  return Object.hasOwn(FALLBACKS, code) && !ABOUT_USER.includes(code);
 }
 
 function confirmationOf(id) {
