@@ -4,7 +4,6 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// How a sign-in by redirects continues when the browser is back.
 extension RedirectSignIn {
     /// Continues with what the browser brought back.
     /// - Parameters:

@@ -71,7 +71,6 @@ struct RedirectEnd: Sendable {
         purpose + [("status", "success"), ("tracking_id", start.trackingID ?? correlationID.text)]
     }
 
-    /// The URI that the browser is sent to.
     var location: String { AppRedirectURI.appending(items, to: start.redirectURI) }
 
     /// Where the browser goes once a user who must register has done so; nil unless the sign-in ended at a page of this
@@ -87,7 +86,6 @@ struct RedirectEnd: Sendable {
     var origin: String? { AppRedirectURI.origin(of: start.redirectURI) }
 }
 
-/// Where the browser goes next.
 enum RedirectStep: Sendable {
     /// To the choice of a carrier, or to the provider, within so many seconds. `browser` is for a cookie that must come
     /// back with the response.

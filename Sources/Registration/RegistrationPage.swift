@@ -288,7 +288,6 @@ extension APIError {
 /// A registration in progress that a browser's cookie is for: only the browser of the sign-in can complete it on the
 /// registration page.
 struct RegistrationCookie: Sendable {
-    /// The handle of ``RegistrationOffer``.
     let handle: Secret
     /// The `code_challenge` of the sign-in's start, if it had one.
     let codeChallenge: String?

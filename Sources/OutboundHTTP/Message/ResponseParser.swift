@@ -81,7 +81,6 @@ package struct ResponseParser {
         return index
     }
 
-    /// The connection has ended.
     package mutating func inputEnded() throws(ResponseError) {
         switch state {
         case .untilEnd: try endBody()
@@ -209,9 +208,7 @@ package struct ResponseHead: Sendable, Hashable {
     /// 0 or 1.
     package var minorVersion = 1
     package var contentLength: Int?
-    /// Whether the body has the chunked transfer coding.
     package var isChunked = false
-    /// Whether the body has the gzip content coding.
     package var isGzip = false
     package var connection = ConnectionOptions()
 

@@ -37,7 +37,6 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
 
     // MARK: The beginning
 
-    /// Has the pool's loop watch the socket.
     func register() throws(SystemError) { try socket.register(self, on: pool.loop) }
 
     func isEstablished() throws(SystemError) -> Bool { try Connecting.isEstablished(socket.descriptor) }
@@ -157,7 +156,6 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         if let exchange = end() { pool.finish(exchange, .failure(error(exchange))) }
     }
 
-    /// Closes the connection.
     func end() -> Exchange? {
         let exchange = exchange.take()
         close()
