@@ -1,11 +1,5 @@
-/**
- * The browser client of Latchkey. It signs a user in by redirect, by popup or by the phone number of the device, keeps
- * the session alive, and sends requests with the session. It is an ES module without dependencies; see
- * docs/web-frontends.md. The documentation of its functions is in latchkey.d.ts, where editors read it.
- *
- * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
- * the tokens in memory, unless it passes a storage.
- */
+// The browser client of Latchkey, a module without dependencies: see docs/web-frontends.md. The documentation of its
+// functions is in latchkey.d.ts, where editors read it.
 
 const PENDING = "latchkey.sign-in";
 const VERIFYING = "latchkey.verification";
@@ -29,7 +23,7 @@ const MARGIN = 10_000;
 const OF_DEVICES = [
   "not_on_mobile_network", "operator_unknown", "consent_required", "carrier_error", "carrier_timeout",
   "temporarily_unavailable", "invalid_grant", "issuer_mismatch", "request_denied", "credential_invalid",
-  "aggregator_error",
+  "invalid_id_token", "aggregator_error",
 ];
 
 /** Those that are about the user, after which only another provider may. */
@@ -88,7 +82,10 @@ export class Latchkey {
   }
 
   async signInWithNumber({ operator, mccmnc, appState, ...ways } = {}) {
-    const { methods, fallback, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
+    // If the server cannot tell the ways, there are the other providers.
+    const asked = await orFallback({ mccmnc }, () => this.#waysOf({ operator, mccmnc, ...ways }));
+    if (asked.status === "fallback") return { ...asked, appState };
+    const { methods, fallback, refusal } = asked;
     let ended = fallbackAfter(refusal, { mccmnc, providers: fallback });
     for (const method of methods) {
       const number = { ...method, mccmnc, providers: fallback };
@@ -279,6 +276,11 @@ export class Latchkey {
     return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
   }
 
+  /** The client id is that of the provider of configure(). */
+  #clientAt(provider) {
+    return provider === this.#options.provider ? this.#options.clientID : undefined;
+  }
+
   async #start(clientType, asked, provider = this.#options.provider) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
@@ -287,7 +289,7 @@ export class Latchkey {
     };
     const url = new URL(`${this.#base}/auth/${encodeURIComponent(provider)}/start`);
     const fields = {
-      ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#options.clientID,
+      ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#clientAt(provider),
       code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256", tracking_id: pending.trackingId,
     };
     for (const [name, value] of Object.entries(fields)) if (value !== undefined) url.searchParams.set(name, value);
@@ -370,7 +372,7 @@ export class Latchkey {
 
   /** Starts a session with a token of the device. */
   async #enterBySIM(number, token, field = "operator_token") {
-    const fields = { ...operatorOf(number), [field]: token, client_id: this.#options.clientID };
+    const fields = { ...operatorOf(number), [field]: token, client_id: this.#clientAt(number.provider) };
     const path = `/auth/${encodeURIComponent(number.provider)}/sign-in`;
     const ended = await orFallback(number, () => this.#enterOrRegister(path, fields));
     // The token is spent, so there is no second attempt with it.
@@ -519,7 +521,7 @@ async function askForCredential({ requires }, { digitalCredential = browserCrede
   return credential && { id: sign_in_id ?? verification_id, credential };
 }
 
-/** What a function of the device gives; null if it throws, for example because the user has dismissed a dialog. */
+/** What a function of the device gives; null if it throws, as after a dismissed dialog. */
 async function unlessRefused(ask) {
   try {
     return await ask();

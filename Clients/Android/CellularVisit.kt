@@ -4,6 +4,9 @@ import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.MalformedURLException
 import java.net.URL
+import java.util.Timer
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.concurrent.schedule
 
 /**
  * Visits an authorization URL over the cellular network, and follows its redirects up to the app's redirect URI,
@@ -14,10 +17,10 @@ import java.net.URL
  */
 internal class CellularVisit(
     private val redirectURI: String, private val allowsLoopbackHTTP: Boolean,
-    private val open: (URL) -> HttpURLConnection
+    private val open: (URL) -> HttpURLConnection, timeLimitMilliseconds: Int = 15_000
 ) {
     private val cookies = mutableMapOf<String, MutableMap<String, String>>()
-    private val deadline = System.nanoTime() + TIME_LIMIT_MILLISECONDS * 1_000_000L
+    private val deadline = System.nanoTime() + timeLimitMilliseconds * 1_000_000L
 
     /** The redirect URI with its parameters. */
     fun callback(from: String): String {
@@ -35,8 +38,15 @@ internal class CellularVisit(
         if (left <= 0) throw failure("cellular_unavailable")
         val origin = url.protocol + "://" + url.authority
         var connection: HttpURLConnection? = null
+        val timer = Timer(true)
+        val isLate = AtomicBoolean()
         try {
             connection = open(url)
+            // The timeouts are for each read, and an operator may send byte by byte.
+            timer.schedule(left.toLong()) {
+                isLate.set(true)
+                connection.disconnect()
+            }
             connection.instanceFollowRedirects = false
             connection.useCaches = false
             connection.connectTimeout = left
@@ -46,12 +56,15 @@ internal class CellularVisit(
             if (present.isNotEmpty()) {
                 connection.setRequestProperty("Cookie", present.entries.joinToString("; ") { it.key + "=" + it.value })
             }
-            if (connection.responseCode !in listOf(301, 302, 303, 307, 308)) throw failure("authorization_stopped")
+            val status = connection.responseCode
+            if (isLate.get()) throw failure("cellular_unavailable")
+            if (status !in listOf(301, 302, 303, 307, 308)) throw failure("authorization_stopped")
             keep(values(connection, "Set-Cookie"), origin)
             return values(connection, "Location").singleOrNull() ?: throw failure("authorization_stopped")
         } catch (error: IOException) {
             throw failure("cellular_unavailable")
         } finally {
+            timer.cancel()
             connection?.disconnect()
         }
     }
@@ -82,6 +95,5 @@ internal class CellularVisit(
 
     private companion object {
         const val MOST_REDIRECTS = 10
-        const val TIME_LIMIT_MILLISECONDS = 15_000
     }
 }

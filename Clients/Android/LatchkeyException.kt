@@ -25,7 +25,7 @@ private val ABOUT_USER = setOf("sim_swapped", "access_denied", "user_already_exi
 internal val OF_PHONES_AND_OPERATORS = setOf(
     "not_on_mobile_network", "cellular_unavailable", "authorization_stopped", "operator_unknown", "consent_required",
     "invalid_grant", "temporarily_unavailable", "credential_invalid", "carrier_error", "carrier_timeout",
-    "aggregator_error", "issuer_mismatch", "request_denied")
+    "aggregator_error", "issuer_mismatch", "request_denied", "invalid_id_token")
 
 internal fun failure(code: String, items: Map<String, String> = emptyMap()) =
     LatchkeyException(

@@ -47,7 +47,13 @@ fun Latchkey.numberMethods(phone: Phone, phoneNumber: String? = null): NumberMet
  * only chooses the operator. Errors that another way would have, too, are thrown, and so is `user_not_registered`.
  */
 fun Latchkey.signInByNumber(phone: Phone, redirectURI: String, phoneNumber: String? = null): NumberSignIn {
-    val ways = numberMethods(phone, phoneNumber)
+    val ways = try {
+        numberMethods(phone, phoneNumber)
+    } catch (error: LatchkeyException) {
+        // Telco Finder or the database cannot tell.
+        if (error.leavesNextMethod) return NumberSignIn.OtherWay(error, emptyList())
+        throw error
+    }
     var reason = failure(if (ways.methods.isEmpty()) "operator_unknown" else "phone_refused")
     for (method in ways.methods) {
         try {

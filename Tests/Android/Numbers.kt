@@ -3,6 +3,7 @@ package latchkey.client.tests
 import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.URL
+import latchkey.client.LatchkeyException
 import latchkey.client.MobileOperator
 import latchkey.client.NumberSignIn
 import latchkey.client.Phone
@@ -162,7 +163,8 @@ fun digitalCredentials() = ScriptedServer().use { server ->
     // What the confirmation ends with, and whether the next way is tried; null if it is thrown.
     for ((code, goesOn) in listOf(
         "credential_invalid" to true, "invalid_grant" to true, "aggregator_error" to true, "operator_unknown" to true,
-        "request_denied" to true, "user_already_exists" to false, "sim_swapped" to false, "access_denied" to false,
+        "request_denied" to true, "invalid_id_token" to true,
+        "user_already_exists" to false, "sim_swapped" to false, "access_denied" to false,
         "invalid_request" to null, "user_not_registered" to null, "rate_limited" to null)) {
         script("$start/s%2F1/confirmation", 401, """{"error": "$code"}""")
         script("/auth/number/start", 401, """{"error": "consent_required"}""")
@@ -187,6 +189,14 @@ fun digitalCredentials() = ScriptedServer().use { server ->
         assertEqual(server.bodies(start).size, starts, "starts")
         assert(server.bodies("$start/s%2F1/confirmation").isEmpty(), "a credential was sent")
     }
+
+    // A server that cannot tell the ways leaves the other providers.
+    for ((code, isOtherWay) in listOf("carrier_error" to true, "rate_limited" to false)) {
+        script(methods, 502, """{"error": "$code"}""")
+        val ended = try { latchkey.signInByNumber(Phone(), APP_URI) } catch (error: LatchkeyException) { null }
+        assertEqual((ended as NumberSignIn.OtherWay?)?.reason?.code, if (isOtherWay) code else null, "the list")
+    }
+    offer("credential_manager")
 
     // A verification.
     val path = "/users/me/phone/verifications"

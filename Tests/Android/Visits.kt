@@ -51,6 +51,12 @@ fun visits() = ScriptedServer().use { operator ->
         operator.responses["/authorize"] = redirect("/authorize")
         assertEqual(errorOf { visit() }, "authorization_stopped", "a loop")
         assertEqual(opened.size, 11, "redirects")
+        SlowServer().use { slow ->
+            val open: (URL) -> HttpURLConnection = { URL(slow.url).openConnection() as HttpURLConnection }
+            val visit = CellularVisit(APP_URI, true, open, timeLimitMilliseconds = 300)
+            assertEqual(errorOf { visit.callback(slow.url) }, "cellular_unavailable", "an operator that is too slow")
+        }
+        operator.responses["/authorize"] = redirect("$APP_URI?status=success")
         assertEqual(errorOf { visit(allowsLoopbackHTTP = false) }, "authorization_stopped", "without TLS")
         assertEqual(opened.size, 0, "without TLS")
     }

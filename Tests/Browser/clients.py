@@ -191,6 +191,12 @@ class Stage:
                                      " [status, reason, next, providers, mccmnc, error.status, appState])")
             providers = ["acme", "google", "meetings", "zenkey"]
             assert asked == {"value": ["fallback", "operator_unknown", "other", providers, "99999", 0, 7]}, asked
+            # The client id is that of the provider of configure(), and not of one that the server names.
+            asked = self.browser.ask("configure({ provider: 'zenkey', clientID: 'demo-app' }).signInWithNumber("
+                                     "{ mccmnc: '310010', platform: 'android',"
+                                     f" operatorToken: async () => '{self.token('jane')}' }})"
+                                     ".then(({ status }) => latchkey.signOut().then(() => status))")
+            assert asked == {"value": "success"}, asked
             # An operator of that name.
             asked = self.browser.ask("latchkey.signInWithNumber({ operator: 'none' })"
                                      ".then(({ reason, operator, error }) => [reason, operator, error.status])")
@@ -282,6 +288,16 @@ class Stage:
         {"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
         {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
         "fallback": ["acme"]}
+
+    def untold(self, page):
+        """If the server cannot tell the ways, there are the other providers; if it refuses to, that is thrown."""
+        self.on_phone(page, "wifi")
+        for status, error, said in ((502, "carrier_error", {"value": "carrier_error"}),
+                                    (429, "rate_limited", {"error": "rate_limited"})):
+            with self.scripted({"/auth/number/methods": (status, {"error": error})}):
+                asked = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010' })"
+                                         ".then(({ reason }) => reason)")
+                assert asked == said, asked
 
     @contextlib.contextmanager
     def scripted(self, responses):
@@ -601,6 +617,7 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
+        walk(opened, "other origin: untold", lambda on: on.untold(on.other))
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: credential_verifies",
                  lambda on: on.credential_verifies(getattr(on, kind)))

@@ -83,7 +83,8 @@ struct DigitalCredentialClientTests {
     /// is thrown.
     static let refusals: [(status: Int, code: String, goesOn: Bool?)] = [
         (401, "credential_invalid", true), (401, "invalid_grant", true), (502, "aggregator_error", true),
-        (504, "carrier_timeout", true), (400, "operator_unknown", true), (401, "request_denied", true),
+        (401, "invalid_id_token", true), (504, "carrier_timeout", true), (400, "operator_unknown", true),
+        (401, "request_denied", true),
         (409, "user_already_exists", false), (403, "sim_swapped", false), (401, "access_denied", false),
         (400, "invalid_request", nil), (403, "user_not_registered", nil), (429, "rate_limited", nil),
     ]
@@ -110,6 +111,22 @@ struct DigitalCredentialClientTests {
         #expect(outcome.reason?.rawValue == (goesOn ? "consent_required" : code))
         guard case .otherWay(_, let providers) = outcome else { return }
         #expect(providers == ["google"])
+    }
+
+    @Test(
+        "A server that cannot tell the ways leaves the other providers",
+        arguments: [(502, "carrier_error", true), (503, "temporarily_unavailable", true), (429, "rate_limited", false)])
+    func untold(status: Int, code: String, isOtherWay: Bool) async throws {
+        let latchkey = try client(
+            ScriptedServer(["/auth/number/methods": (status, #"{"error": "\#(code)"}"#)]))
+        guard isOtherWay else {
+            let error = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.signInByNumber(on: Phone(), to: Self.redirectURI)
+            }
+            return #expect(error.code.rawValue == code)
+        }
+        let outcome = try await latchkey.signInByNumber(on: Phone(), to: Self.redirectURI)
+        #expect(outcome.reason?.rawValue == code)
     }
 
     @Test("A call that is cancelled while the system asks is not continued in another way")

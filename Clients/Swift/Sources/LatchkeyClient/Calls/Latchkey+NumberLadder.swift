@@ -27,13 +27,21 @@ extension Latchkey {
     ///   - redirectURI: One of the provider's redirect URIs. It is not opened.
     ///   - phoneNumber: The number that the user has typed, with `+` and country code, if the phone does not know its
     ///     network. It only chooses the operator.
-    /// - Returns: ``NumberSignIn/otherWay(_:providers:)`` if the number is no way to sign in now.
+    /// - Returns: ``NumberSignIn/otherWay(_:providers:)`` if the number is no way to sign in now; without providers if
+    ///   the server cannot tell the ways.
     /// - Throws: ``LatchkeyError/Code/userNotRegistered`` with a ``LatchkeyError/registration``; an error that another
     ///   way would have, too, such as ``LatchkeyError/Code/networkFailure``.
     public func signInByNumber(
         on phone: Phone, to redirectURI: String, phoneNumber: String? = nil
     ) async throws(LatchkeyError) -> NumberSignIn {
-        let ways = try await numberMethods(for: phone, phoneNumber: phoneNumber)
+        let ways: NumberMethods
+        do throws(LatchkeyError) {
+            ways = try await numberMethods(for: phone, phoneNumber: phoneNumber)
+        } catch {
+            // Telco Finder or the database cannot tell.
+            guard error.code.leavesNextMethod else { throw error }
+            return .otherWay(error, providers: [])
+        }
         var reason = ways.methods.isEmpty ? LatchkeyError.noNumberMethod : .phoneRefused
         for method in ways.methods {
             do throws(LatchkeyError) {
@@ -208,7 +216,7 @@ extension LatchkeyError.Code {
     private static let ofPhonesAndOperators: Set<Self> = [
         .notOnMobileNetwork, .cellularUnavailable, .authorizationStopped, .operatorUnknown, .consentRequired,
         .invalidGrant, .temporarilyUnavailable, .credentialInvalid, "carrier_error", "carrier_timeout",
-        "aggregator_error", "issuer_mismatch", "request_denied",
+        "aggregator_error", "issuer_mismatch", "request_denied", "invalid_id_token",
     ]
 }
 
