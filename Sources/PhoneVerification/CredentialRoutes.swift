@@ -88,6 +88,9 @@ extension PhoneVerificationFeature {
 
 /// Verifications by a digital credential.
 extension VerifyPhoneNumber {
+    /// How often an app may ask whether a phone has scanned a QR code: about once a second.
+    static let pollAllowance = SharedAllowance(count: 5, seconds: 5)
+
     /// Begins a verification.
     /// - Returns: Its id, and what the app needs for the phone.
     func start(
@@ -146,13 +149,16 @@ extension VerifyPhoneNumber {
         _ findings: inout PhoneVerificationFindings
     ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
         (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
-        guard let aggregator = environment.providers[subject.operatorName]?.aggregator,
-            let session = try await aggregator.session(id, for: .verification)
+        guard let aggregator = environment.providers[subject.operatorName]?.aggregator else {
+            throw .confirmationMissing
+        }
+        guard let session = try await aggregator.session(id, for: .verification)
         else { throw .verificationEnded }
         let verifier = CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof)
         let request = SignInRequest(
             provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: proof.secret,
             verifiedBy: verifier, correlationID: findings.correlationID)
+        if case .scanned = proof { try await countPoll(of: id) }
         let run = try SignInRun(request, findings.correlationID, in: environment)
         findings.run = run
         let issuer = try await run.discoverProvider().issuer
@@ -174,6 +180,14 @@ extension VerifyPhoneNumber {
         return (try found.outcome(of: subject, session.number, at: environment.clock.now()), issuer)
     }
 
+    /// Counts a question whether a phone has scanned a QR code: the aggregator is asked each time.
+    private func countPoll(of id: Secret) async throws(SignInError) {
+        let use = AllowanceUse(of: "poll of verification \(id.exposed)", Self.pollAllowance)
+        if let wait = try await mappingStoreErrors(await store.count([use], at: environment.clock.now())) {
+            throw .tooManyVerifications(wait)
+        }
+    }
+
     /// The verification of a session that waits for the phone.
     private func waiting(_ id: String, for holder: SessionAndUser) async throws(SignInError) -> PhoneVerification {
         let (hash, now) = (TokenHash(sha256Of: id), environment.clock.now())
@@ -192,9 +206,9 @@ extension AggregatorFinding {
     fileprivate func outcome(
         of subject: PhoneVerification, _ asked: MSISDN?, at now: Timestamp
     ) throws(SignInError) -> PhoneVerification {
-        guard asked != nil || number != nil && isVerified != false else { throw .aggregatorError() }
-        // Both must agree where the aggregator says both.
-        let isSame = asked == nil || (number.map { $0 == asked } ?? true) && isVerified ?? true
+        // Where a number was asked for, the same number in the response may be an echo.
+        guard asked == nil ? number != nil && isVerified != false : isVerified != nil else { throw .aggregatorError() }
+        let isSame = asked == nil || isVerified == true && (number.map { $0 == asked } ?? true)
         return subject.ended(
             isSame ? .verified : .mismatch, phoneNumber: (asked ?? number)?.text,
             simSwapped: sim == .unknown ? nil : sim == .swapped, at: now)

@@ -96,6 +96,10 @@ extension StatusRoutes: APIFeature {
         device: String?
     ) -> SignInRequest? { nil }
 
+    func startSignIn(
+        _ request: Request, _ admission: Admission, at provider: Provider, of api: LatchkeyAPI
+    ) -> Response? { nil }
+
     func describe(in json: inout JSONObjectWriter) {}
 
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
