@@ -95,6 +95,8 @@ struct AggregatorConfigurationTests {
         "What is malformed is reported",
         arguments: [
             ("link_mccmnc: ['311480']", "has link_mccmnc, but no redirect_uris"),
+            ("fields: {mcc: phone_number}", "mcc and phone_number are in one place"),
+            ("fields: {code: session_key.x}", "session and code are in one place"),
             ("fields: {pin: a}", "there is no such field"), ("fields: {session: ''}", "is not the name of a member"),
             ("desktop: on, sign_in_known_numbers: true", "has desktop: on, and a provider has sign_in_known_numbers"),
             ("desktop: maybe", "is neither on nor off"), ("adapter: other", "is not one of"),
