@@ -131,7 +131,7 @@ extension VerifyPhoneNumber {
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let subject = try await waiting(id, for: holder)
-            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings) else {
+            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings, holder) else {
                 return Outcome(id: id, verification: subject, correlationID: correlationID)
             }
             let verification = try await keep(ended, by: issuer, findings, holder)
@@ -146,7 +146,7 @@ extension VerifyPhoneNumber {
     /// What the aggregator says of a verification, with its issuer; nil as long as no phone has scanned the QR code.
     private func ended(
         _ subject: PhoneVerification, _ id: Secret, _ proof: CredentialProof,
-        _ findings: inout PhoneVerificationFindings
+        _ findings: inout PhoneVerificationFindings, _ holder: SessionAndUser
     ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
         (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
         guard let aggregator = environment.providers[subject.operatorName]?.aggregator else {
@@ -166,7 +166,14 @@ extension VerifyPhoneNumber {
         do throws(SignInError) {
             found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
         } catch {
-            guard error.code == .simSwapped else { throw error }
+            guard error.code == .simSwapped else {
+                // Nothing can end it any more.
+                if error.codeMayBeSpent, session.strategy != .desktop {
+                    let failed = subject.failed(error.codeText, at: environment.clock.now())
+                    _ = try await keep(failed, by: issuer, findings, holder)
+                }
+                throw error
+            }
             // As of a mobile operator, an outcome.
             await environment.failures.note(FailedOperation(findings), error)
             return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), issuer)

@@ -162,6 +162,23 @@ struct DigitalCredentialTests {
         try await PhoneVerificationWalk(app, token: session).expectUnchanged()
     }
 
+    @Test("A verification that the aggregator did not end has failed, unless its credential was refused here")
+    func failedVerification() async throws {
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session)
+        let path = "/users/me/phone/verifications/\(started.id)"
+        func status() async throws -> Answer { try await app.send(.get, path, [.authorization: "Bearer \(session)"]) }
+        let other = try app.aggregator.presentation(nonce: "NONCE-of-another-session")
+        #expect(try await app.confirm(started.id, of: session, presenting: other).error == "credential_invalid")
+        #expect(try await status().text("status") == "pending")
+        app.aggregator.script { $0.process = .json("{}", status: 500) }
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        #expect(try await app.confirm(started.id, of: session, presenting: text).error == "aggregator_error")
+        let ended = try await status()
+        #expect(ended.text("status") == "failed" && ended.error == "aggregator_error", "\(ended.body)")
+    }
+
     @Test("A verification by redirects is not ended by a credential, nor without its confirmation")
     func byRedirects() async throws {
         let app = try Self.app()
