@@ -36,6 +36,8 @@ const LIST = [
   ["POST", /^\/auth\/number\/sign-in$/,
     "Signs in with the operator token, because the network did not recognise the phone.", "docs/verified-numbers.md",
     ["Token request: a JWT that names the operator token (RFC 7523).", ...NUMBER_REQUEST.slice(1)]],
+  ["GET", /^\/auth\/number\/methods$/, "Lists the ways by number that a phone has, in order, and the other providers.",
+    "docs/verified-numbers.md"],
   ["GET", /^\/demo\/device$/, "Lists the simulated operators and their SIM cards. Real operators do not publish this.",
     ""],
   ["GET", /^\/auth\/[^/]+\/callback$/,

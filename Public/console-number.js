@@ -16,17 +16,27 @@ const REASONS = {
   consent_required: "The operator wants your consent first. Use another way.",
 };
 
+/** What proves the number, by the name of the way in the API. */
+const WAYS = {
+  digital_credential: "a digital credential of the system", operator_token: "the SIM card",
+  firebase_pnv: "Google’s library", redirect: "the mobile network",
+};
+
 let operators = [];
 let isDemo = false;
 
-/** The row of a provider of verified phone numbers. */
-export function numberWay(name, signIn) {
+/**
+ * The row of a provider of verified phone numbers.
+ *
+ * @param {Function} methods Asks the server for the ways of a phone.
+ */
+export function numberWay(name, signIn, methods) {
   const go = button("Sign in with your phone number", signIn, "primary");
   go.dataset.kind = "camara";
   go.setAttribute("aria-describedby", "number-why");
   const why = make("p", "quiet", "The mobile network knows your number: one tap, without a code by text message.");
   why.id = "number-why";
-  return make("div", "number", go, why, isDemo ? simulatedPhone() : operatorField(name));
+  return make("div", "number", go, why, isDemo ? simulatedPhone(methods) : operatorField(name));
 }
 
 /** Loads the operators and the phone of a demonstration. */
@@ -87,7 +97,8 @@ function operatorField(name) {
   return make("label", "", `Operator at ${name}, by name or mccmnc, if it has several`, input);
 }
 
-function simulatedPhone() {
+function simulatedPhone(methods) {
+  const ladder = make("ol", "ladder");
   const cards = make("select", "",
     ...operators.flatMap(({ name, title, users }) => users.map((user) =>
       new Option(`${user.name}, ${title}`, `${name}:${user.id}`))),
@@ -101,12 +112,28 @@ function simulatedPhone() {
     choice.addEventListener("change", () => {
       connect(nets.value, cards.value);
       nets.value = connection();
+      showLadder(ladder, methods);
     });
   }
   // For operators, this phone is no longer any phone.
   connect(nets.value, cards.value);
+  showLadder(ladder, methods);
   return make("fieldset", "device", make("legend", "", "This phone, simulated"),
-    make("label", "", "SIM card", cards), make("label", "", "Connection", nets));
+    make("label", "", "SIM card", cards), make("label", "", "Connection", nets),
+    make("div", "tries", make("p", "quiet", "An app on this phone tries, in this order:"), ladder));
+}
+
+/** Shows the ways that the server names for an app on the phone, and after them the other providers. */
+async function showLadder(ladder, methods) {
+  const card = sim();
+  const { mccmncs = [] } = operators.find(({ name }) => card?.startsWith(name + ":")) ?? {};
+  const found = await methods({ platform: "android", mccmnc: mccmncs[0] }).catch(() => null);
+  // The card may have been changed meanwhile.
+  if (!found || card !== sim()) return;
+  const isOff = ({ requires }) => requires === "mobile_data" && connection() === "wifi";
+  ladder.replaceChildren(
+    ...found.methods.map((way) => make("li", "", WAYS[way.method] ?? way.method, isOff(way) ? ", off now" : "")),
+    make("li", "", "another way: " + found.fallback.join(", ")));
 }
 
 /** The SIM card, as operator:subscriber: that of the cookie, else the last one here; null without one. */

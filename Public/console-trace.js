@@ -23,7 +23,7 @@ const HEADERS = ["authorization", "x-api-key", "content-type", "accept"];
 const ANSWER_HEADERS = ["www-authenticate", "retry-after", "location", "cache-control", "x-request-id"];
 
 /** What the page asks for itself. It is folded into one line. */
-const UPKEEP = /^\/(auth\/providers|demo\/(device|people)|users\/me(\/sessions|\/identities)?)$/;
+const UPKEEP = /^\/(auth\/(providers|number\/methods)|demo\/(device|people)|users\/me(\/sessions|\/identities)?)$/;
 
 const list = document.getElementById("trace");
 const clear = document.getElementById("trace-clear");
@@ -134,7 +134,7 @@ async function finish(call, answer, body) {
 }
 
 function isUpkeep({ method, path, sent }) {
-  return method === "GET" && UPKEEP.test(path) && !sent?.some((line) => line.startsWith("x-api-key"));
+  return method === "GET" && UPKEEP.test(path.split("?")[0]) && !sent?.some((line) => line.startsWith("x-api-key"));
 }
 
 /** Records a navigation of the browser, which no script can observe. */

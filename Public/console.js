@@ -111,7 +111,7 @@ function byNumber({ id, name, kind }) {
     const { client_id: clientID } = fields($("options-form"));
     const fallback = await frontend(id, clientID).signInWithNumber(operatorOfSIM());
     if (fallback) showFallback(fallback);
-  });
+  }, (device) => latchkey.numberMethods(device));
   way.querySelector("button").dataset.provider = id;
   return way;
 }

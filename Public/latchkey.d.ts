@@ -38,7 +38,7 @@ export interface PartialOutcome {
   /** The e-mail address from the carrier, or an empty string. */
   identifier: string;
   state_key: string;
-  /** Absent after a sign-in with an operator token. */
+  /** Absent after a sign-in without a redirect. */
   code_verifier?: string;
   appState?: unknown;
 }
@@ -67,9 +67,16 @@ export interface Fallback extends Operator {
     | "temporarily_unavailable"
     | "access_denied"
     | "invalid_grant"
-    | "issuer_mismatch";
+    | "issuer_mismatch"
+    | "request_denied"
+    | "user_already_exists"
+    | "credential_invalid"
+    | "aggregator_error"
+    | "phone_refused";
   /** "operator-token" if only the network did not recognise the phone; "other" if the number cannot be used now. */
   next: "operator-token" | "other";
+  /** The names of the other providers, if the server was asked for the ways. */
+  providers: string[];
   error: LatchkeyError;
   appState?: unknown;
 }
@@ -90,10 +97,50 @@ export interface Verification {
   appState?: unknown;
 }
 
-/** What a page offers beside the mobile network. */
+/** What the device can do beside the mobile network. A function that resolves with nothing or throws refuses. */
 export interface Ways {
-  /** Gets a TS.43 operator token of the device; null if it cannot. */
+  /** That of the app around the page; default: "web". */
+  platform?: Platform;
+  /** Asks for a digital credential; default: the browser's own function. */
+  digitalCredential?: (request: CredentialRequest) => Promise<CredentialResponse | null>;
+  /** Gets a TS.43 operator token of the device. */
   operatorToken?: (asked: Operator) => Promise<string | null | undefined>;
+  /** Gets a token of Firebase Phone Number Verification. */
+  firebaseToken?: () => Promise<string | null | undefined>;
+}
+
+export type Platform = "web" | "android" | "ios";
+
+/** What verifyPhoneNumber() asks; the number is that of the profile unless phone_number is given. */
+export interface NumberQuestion extends Operator, Ways {
+  phone_number?: string;
+  appState?: unknown;
+}
+
+/** A request of the Digital Credentials API (OpenID4VP). */
+export interface CredentialRequest {
+  protocol: string;
+  data: object;
+}
+
+export interface CredentialResponse {
+  protocol?: string;
+  data: unknown;
+}
+
+/** The ways in which a device can prove its number, in the order to try, and the other providers. */
+export interface NumberMethods {
+  methods: { method: string; provider: string; operator?: string; requires: string }[];
+  fallback: string[];
+}
+
+/** An ID token that a page got without a redirect. */
+export interface NativeToken {
+  id_token: string;
+  nonce?: string;
+  authorization_code?: string;
+  user?: string;
+  client_id?: string;
 }
 
 export interface User {
@@ -169,28 +216,122 @@ export class LatchkeyError extends Error {
 
 export class Latchkey {
   constructor(options?: Options);
+  /** Sends the browser to the sign-in. It returns to redirectURI, where finishSignIn() continues. */
   signIn(asked?: Asked): Promise<void>;
-  signInWithNumber(asked?: Operator & { appState?: unknown }): Promise<Fallback | undefined>;
+  /**
+   * Signs in with the phone number of the device, without a page between, in the ways that the server names for it: a
+   * digital credential, a token of the SIM, and last the mobile network. For that one the browser goes to the mobile
+   * operator, and returns to redirectURI, where finishSignIn() continues.
+   *
+   * The next way is tried after a refusal of the device or of an operator. With an operator, only its network is
+   * used.
+   *
+   * @returns Nothing if the browser leaves the page.
+   */
+  signInWithNumber(asked?: Operator & Ways & { appState?: unknown }): Promise<Outcome | Fallback | undefined>;
+  /** The ways in which the device can prove its number, in the order to try, and the other providers. */
+  numberMethods(device?: { mccmnc?: string; platform?: Platform }): Promise<NumberMethods>;
+  /**
+   * Gets a nonce, with which the page asks a provider for an ID token. It works once, and for a few minutes.
+   *
+   * @param provider The provider's name, such as "google".
+   */
+  nonce(provider: string): Promise<string>;
+  /**
+   * Signs in with an ID token that the page got from a provider's script or from the app around it, without a
+   * redirect. A token works once.
+   *
+   * @param provider The provider's name, such as "google".
+   */
+  signInNatively(provider: string, token: NativeToken): Promise<Outcome>;
+  /**
+   * Signs in with a TS.43 operator token, which the device gets from its operator by the SIM, over any network. A
+   * token is good for one attempt.
+   */
   signInWithOperatorToken(operatorToken: string, asked?: Operator): Promise<Outcome | Fallback>;
-  finishSignIn(ways?: Ways): Promise<Outcome | Fallback | null>;
-  verifyPhoneNumber(asked?: Operator & { phone_number?: string; appState?: unknown }): Promise<void>;
+  /**
+   * Reads the outcome from the address, and removes it from there.
+   *
+   * After signInWithNumber(), a phone that its network did not recognise gets a second chance: operatorToken is asked
+   * for a token of the phone's operator, and the sign-in continues with it.
+   *
+   * @returns Null if there is none, or if this tab did not request it, because a link could contain an outcome. A
+   *   fallback comes after signInWithNumber() only.
+   */
+  finishSignIn(ways?: Pick<Ways, "operatorToken">): Promise<Outcome | Fallback | null>;
+  /**
+   * Asks whether the device has a phone number, without a page between, in the ways of signInWithNumber(). For the
+   * last one the browser goes to the mobile operator, and returns to redirectURI, where finishVerification()
+   * continues. A page of another origin needs a storage for that, which keeps the session meanwhile.
+   *
+   * @returns The outcome of the last way that had one; nothing if the browser leaves the page. If no way had an
+   *   outcome, the error of the last one is thrown.
+   */
+  verifyPhoneNumber(asked?: NumberQuestion): Promise<Verification | undefined>;
+  /** Asks the operator as verifyPhoneNumber() does, with a TS.43 operator token in place of the mobile network. */
   verifyWithOperatorToken(operatorToken: string, asked?: Operator & { phone_number?: string }): Promise<Verification>;
-  finishVerification(ways?: Ways): Promise<Verification | null>;
+  /**
+   * Reads from the address what verifyPhoneNumber() led to, removes it from there, and confirms it with the session.
+   *
+   * A phone that its network did not recognise gets a second chance: operatorToken is asked for a token of the
+   * phone's operator, and the number is verified with it.
+   *
+   * @returns Null if there is none, or if this tab did not request it.
+   */
+  finishVerification(ways?: Pick<Ways, "operatorToken">): Promise<Verification | null>;
+  /** Signs in with a popup window. Call it in a click handler, because browsers block other popups. */
   signInWithPopup(asked?: Asked): Promise<Outcome>;
+  /**
+   * Completes the registration of a user whom the carrier has identified, and signs them in.
+   *
+   * @param attributes Such as name and email.
+   */
   register(partial: PartialOutcome, attributes: Record<string, string>): Promise<void>;
+  /**
+   * Sends a request with the session to Latchkey or to a trusted origin. The arguments are those of the browser's
+   * fetch; a path is relative to baseURL. After a 401 it refreshes once and tries once more.
+   */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** The signed-in user, as GET /users/me returns it. */
   me(): Promise<User>;
+  /** Changes the profile; null clears a field. */
   updateMe(changes: Record<string, string | null>): Promise<User>;
+  /** The user's sessions on all devices. */
   sessions(): Promise<UserSession[]>;
   revokeSession(id: string): Promise<void>;
+  /** Ends all of the user's sessions but this one, and returns their number. */
   revokeOtherSessions(): Promise<number>;
+  /** Erases the user's account and its data, and with it the session. */
   eraseAccount(): Promise<void>;
+  /** The user's identities: the accounts at providers that sign the user in. */
   identities(): Promise<UserIdentity[]>;
+  /** Removes an identity, and ends the sessions that it signed in, except this one. */
   unlinkIdentity(id: string): Promise<void>;
+  /**
+   * Adds an identity: the browser goes to the provider, and returns to redirectURI, where finishLink() continues.
+   * Only a page of Latchkey's own origin can do so, because the session must be in its cookies.
+   */
   linkIdentity(provider: string, asked?: Asked): Promise<void>;
+  /**
+   * Adds the phone number of the device, which its operator shows by the SIM, to the signed-in user. A token is good
+   * for one attempt.
+   *
+   * @param operatorToken A TS.43 operator token.
+   * @returns The identity.
+   */
   linkWithOperatorToken(operatorToken: string, asked?: Operator): Promise<UserIdentity>;
+  /**
+   * Reads from the address what linkIdentity() led to, and removes it from there. The session stays as it was.
+   *
+   * @returns Null if there is none, or if this tab did not request it. A failure is thrown.
+   */
   finishLink(): { status: "success"; appState?: unknown } | null;
+  /** Ends the session, and deletes the tokens in any case. */
   signOut(): Promise<void>;
+  /**
+   * Ends the session, and the provider's session if it supports logout. The browser goes to the provider, and returns
+   * to redirectURI with `action=logout` in the query.
+   */
   signOutAtProvider(): Promise<void>;
 }
 

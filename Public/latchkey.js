@@ -1,63 +1,10 @@
 /**
  * The browser client of Latchkey. It signs a user in by redirect, by popup or by the phone number of the device, keeps
  * the session alive, and sends requests with the session. It is an ES module without dependencies; see
- * docs/web-frontends.md.
+ * docs/web-frontends.md. The documentation of its functions is in latchkey.d.ts, where editors read it.
  *
  * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
  * the tokens in memory, unless it passes a storage.
- *
- * @module
- */
-
-/**
- * @typedef {object} Options
- * @property {string} [baseURL] Latchkey's public URL; default: the page's own origin.
- * @property {string} [clientID] The client id, if the provider has more than one client.
- * @property {string} [apiKey] An API key for this page's origin, if the origin alone is not admitted.
- * @property {string} [provider] The provider's name; default: "zenkey".
- * @property {string} [redirectURI] Where sign-ins return to; default: the page without its query.
- * @property {string[]} [trustedOrigins] Other origins to which fetch() may send the token; cookies go to Latchkey only.
- * @property {Storage} [storage] Keeps tokens beyond the page, such as sessionStorage. Every script of the page can
- *   read them there.
- * @property {() => void} [onSignedOut] Called when a request finds that the session has ended.
- */
-
-/**
- * Parameters of a sign-in, named as in GET /auth/{provider}/start; appState is returned with the outcome.
- *
- * @typedef {{ mccmnc?: string, operator?: string, scope?: string, acr_values?: string, context?: string,
- *   prompt?: string, max_age?: number, login_hint?: string, appState?: unknown }} Asked
- */
-
-/**
- * The outcome of a sign-in: the user is signed in, or must register first.
- *
- * @typedef {{ status: "success", appState?: unknown }
- *   | { status: "partial", identifier: string, state_key: string, code_verifier?: string, appState?: unknown }} Outcome
- */
-
-/**
- * The mobile operator of a sign-in by phone number: its name, or a network that it serves. Neither is needed if the
- * provider has one operator.
- *
- * @typedef {{ operator?: string, mccmnc?: string }} Operator
- */
-
-/**
- * The outcome of a sign-in by phone number that needs another way. The reason is the code of the error. The next way is
- * "operator-token" if only the network did not recognise the phone, and "other" if the number is no way to sign in now.
- *
- * @typedef {{ status: "fallback", reason: string, next: "operator-token" | "other", operator?: string, mccmnc?: string,
- *   error: LatchkeyError, appState?: unknown }} Fallback
- */
-
-/**
- * The outcome of a verification of the user's phone number, as the API returns it. The number is that of the profile
- * unless phone_number is given.
- *
- * @typedef {{ verification_id: string, status: "verified" | "mismatch" | "failed", phone_number: string | null,
- *   operator: string, checked_at: number, sim_swapped: boolean | null, error?: string, appState?: unknown
- *   }} Verification
  */
 
 const PENDING = "latchkey.sign-in";
@@ -78,36 +25,33 @@ const PENDING_FOR = 15 * 60_000;
 /** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
 
-/** The errors after which a sign-in by phone number has another way, by the next one (docs/verified-numbers.md). */
-const FALLBACKS = {
-  not_on_mobile_network: "operator-token", sim_swapped: "other", operator_unknown: "other", consent_required: "other",
-  carrier_error: "other", carrier_timeout: "other", temporarily_unavailable: "other", access_denied: "other",
-  invalid_grant: "other", issuer_mismatch: "other",
+/** The refusals of devices and operators, after which another way by number may succeed (docs/verified-numbers.md). */
+const OF_DEVICES = [
+  "not_on_mobile_network", "operator_unknown", "consent_required", "carrier_error", "carrier_timeout",
+  "temporarily_unavailable", "invalid_grant", "issuer_mismatch", "request_denied", "credential_invalid",
+  "aggregator_error",
+];
+
+/** Those that are about the user, after which only another provider may. */
+const ABOUT_USER = ["sim_swapped", "access_denied", "user_already_exists"];
+
+/** The tokens of a device, by the name of their way: what gets one, and the field that the API takes it in. */
+const DEVICE_TOKENS = {
+  operator_token: { gets: "operatorToken", field: "operator_token" },
+  firebase_pnv: { gets: "firebaseToken", field: "token" },
 };
 
 /** A failure, with the fields of Latchkey's error responses. */
 export class LatchkeyError extends Error {
-  /**
-   * @param {Record<string, any>} answer
-   * @param {number} [status]
-   * @param {Headers} [headers]
-   */
   constructor(answer, status = 0, headers) {
     super(answer.message ?? answer.error_description ?? answer.error);
     this.name = "LatchkeyError";
-    /** @type {string} A code of docs/errors.md, or one of this module. */
     this.error = answer.error;
-    /** @type {string} For developers: what was wrong and what to do. */
     this.error_description = answer.error_description ?? "";
-    /** @type {string} */
     this.error_type = answer.error_type ?? "unknownError";
-    /** @type {string | undefined} */
     this.correlation_id = answer.correlation_id;
-    /** @type {string | undefined} */
     this.request_id = answer.request_id;
-    /** The status of the response; 0 if there was none. */
     this.status = status;
-    /** @type {number | undefined} Seconds to wait before another attempt. */
     this.retry_after = Number(headers?.get("Retry-After") ?? undefined) || undefined;
     // Not enumerable, because the handle is a secret.
     Object.defineProperty(this, "stateKey", { value: answer.state_key });
@@ -115,7 +59,6 @@ export class LatchkeyError extends Error {
   }
 }
 
-/** @param {Options} [options] */
 export function configure(options) {
   return new Latchkey(options);
 }
@@ -128,7 +71,6 @@ export class Latchkey {
   #tokens = null;
   #refreshing = null;
 
-  /** @param {Options} [options] */
   constructor(options = {}) {
     const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
     if (unknown.length) throw own("unknown_option", `configure() does not know ${unknown.join(", ")}.`);
@@ -139,60 +81,45 @@ export class Latchkey {
     this.#byCookie = base.origin === location.origin;
   }
 
-  /**
-   * Sends the browser to the sign-in. It returns to redirectURI, where finishSignIn() continues.
-   *
-   * @param {Asked} [asked]
-   */
   async signIn({ appState, ...asked } = {}) {
     const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", asked);
     sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, appState }));
     location.assign(url);
   }
 
-  /**
-   * Signs in with the phone number of the device, without a page between: the browser goes to the mobile operator,
-   * which recognises the phone by its network, and returns to redirectURI, where finishSignIn() continues.
-   *
-   * @param {Operator & { appState?: unknown }} [asked]
-   * @returns {Promise<Fallback | undefined>} On Latchkey's own origin, a fallback if the sign-in cannot start, for
-   *   example because no operator of the provider serves the network. Otherwise the browser leaves the page.
-   */
-  async signInWithNumber({ operator, mccmnc, appState } = {}) {
-    const number = { provider: this.#options.provider, operator, mccmnc };
-    const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", { operator, mccmnc });
-    const fallback = await orFallback(number, async () => {
-      // The start sets a cookie, which a browser takes from another origin with a navigation only.
-      const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
-      sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
-      location.assign(place?.location ?? url);
-    });
-    return fallback && { ...fallback, appState };
+  async signInWithNumber({ operator, mccmnc, appState, ...ways } = {}) {
+    const { methods, fallback, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
+    let ended = fallbackAfter(refusal, { mccmnc, providers: fallback });
+    for (const method of methods) {
+      const number = { ...method, mccmnc, providers: fallback };
+      const tried = await orFallback(number, () => this.#prove(number, ways, appState));
+      if (tried === undefined) return undefined;
+      if (tried === null) continue;
+      if (tried.status !== "fallback") return { ...tried, appState };
+      ended = tried;
+      if (!OF_DEVICES.includes(tried.reason)) break;
+    }
+    return { ...ended, next: "other", appState };
   }
 
-  /**
-   * Signs in with a TS.43 operator token, which the device gets from its operator by the SIM, over any network. A token
-   * is good for one attempt.
-   *
-   * @param {string} operatorToken
-   * @param {Operator} [asked]
-   * @returns {Promise<Outcome | Fallback>}
-   */
+  async numberMethods({ mccmnc, platform = "web" } = {}) {
+    const query = new URLSearchParams({ platform, ...(mccmnc && { mccmnc }) });
+    return this.#call("GET", `/auth/number/methods?${query}`);
+  }
+
+  async nonce(provider) {
+    return (await this.#call("POST", `/auth/${encodeURIComponent(provider)}/attempts`, {})).nonce;
+  }
+
+  async signInNatively(provider, token) {
+    return this.#enterOrRegister(`/auth/${encodeURIComponent(provider)}/native`, token);
+  }
+
   async signInWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
     const { provider } = this.#options;
     return this.#enterBySIM({ provider, operator, mccmnc }, operatorToken);
   }
 
-  /**
-   * Reads the outcome from the address, and removes it from there.
-   *
-   * After signInWithNumber(), a phone that its network did not recognise gets a second chance: operatorToken is asked
-   * for a token of the phone's operator, and the sign-in continues with it.
-   *
-   * @param {{ operatorToken?: (asked: Operator) => Promise<string | null | undefined> }} [ways]
-   * @returns {Promise<Outcome | Fallback | null>} Null if there is none, or if this tab did not request it, because a
-   *   link could contain an outcome. A fallback comes after signInWithNumber() only.
-   */
   async finishSignIn({ operatorToken } = {}) {
     const outcome = takeOutcome();
     const pending = outcome && takePending(PENDING);
@@ -204,12 +131,6 @@ export class Latchkey {
     return { ...(token ? await this.#enterBySIM(number, token) : ended), appState };
   }
 
-  /**
-   * Signs in with a popup window. Call it in a click handler, because browsers block other popups.
-   *
-   * @param {Asked} [asked]
-   * @returns {Promise<Outcome>}
-   */
   async signInWithPopup({ appState, ...asked } = {}) {
     const popup = window.open("", "_blank", "popup,width=480,height=720");
     if (!popup) {
@@ -224,24 +145,10 @@ export class Latchkey {
     }
   }
 
-  /**
-   * Completes the registration of a user whom the carrier has identified, and signs them in.
-   *
-   * @param {Outcome & { status: "partial" }} partial
-   * @param {Record<string, string>} attributes Such as name and email.
-   */
   async register({ state_key, code_verifier }, attributes) {
     await this.#enter("/auth/register", { ...attributes, state_key, code_verifier });
   }
 
-  /**
-   * Sends a request with the session to Latchkey or to a trusted origin. The arguments are those of the browser's
-   * fetch; a path is relative to baseURL. After a 401 it refreshes once and tries once more.
-   *
-   * @param {string | URL | Request} input
-   * @param {RequestInit} [init]
-   * @returns {Promise<Response>}
-   */
   async fetch(input, init) {
     const isPath = typeof input === "string" && input.startsWith("/");
     const request = new Request(isPath ? this.#base + input : input, init);
@@ -257,62 +164,39 @@ export class Latchkey {
     });
   }
 
-  /** The signed-in user, as GET /users/me returns it. */
   async me() {
     return this.#ask("GET", "/users/me");
   }
 
-  /**
-   * Changes the profile; null clears a field.
-   *
-   * @param {Record<string, string | null>} changes
-   */
   async updateMe(changes) {
     return this.#ask("PATCH", "/users/me", changes);
   }
 
-  /** The user's sessions on all devices. */
   async sessions() {
     return (await this.#ask("GET", "/users/me/sessions")).sessions;
   }
 
-  /** @param {string} id */
   async revokeSession(id) {
     await this.#ask("DELETE", "/users/me/sessions/" + encodeURIComponent(id));
   }
 
-  /** Ends all of the user's sessions but this one, and returns their number. */
   async revokeOtherSessions() {
     return (await this.#ask("DELETE", "/users/me/sessions")).revoked;
   }
 
-  /** Erases the user's account and its data, and with it the session. */
   async eraseAccount() {
     await this.#ask("DELETE", "/users/me");
     this.#keep(null);
   }
 
-  /** The user's identities: the accounts at providers that sign the user in. */
   async identities() {
     return (await this.#ask("GET", "/users/me/identities")).identities;
   }
 
-  /**
-   * Removes an identity, and ends the sessions that it signed in, except this one.
-   *
-   * @param {string} id
-   */
   async unlinkIdentity(id) {
     await this.#ask("DELETE", "/users/me/identities/" + encodeURIComponent(id));
   }
 
-  /**
-   * Adds an identity: the browser goes to the provider, and returns to redirectURI, where finishLink() continues. Only
-   * a page of Latchkey's own origin can do so, because the session must be in its cookies.
-   *
-   * @param {string} provider
-   * @param {Asked} [asked]
-   */
   async linkIdentity(provider, { appState, ...asked } = {}) {
     if (!this.#byCookie) {
       throw own("foreign_origin", "Only a page of Latchkey's own origin can link identities.");
@@ -326,12 +210,6 @@ export class Latchkey {
     location.assign(started.location);
   }
 
-  /**
-   * Reads from the address what linkIdentity() led to, and removes it from there. The session stays as it was.
-   *
-   * @returns {{ status: "success", appState?: unknown } | null} Null if there is none, or if this tab did not request
-   *   it. A failure is thrown.
-   */
   finishLink() {
     const outcome = takeFromAddress(["link"], ["tracking_id"]);
     const pending = outcome && takePending(LINKING);
@@ -340,20 +218,11 @@ export class Latchkey {
     return { status: "success", appState: pending.appState };
   }
 
-  /**
-   * Adds the phone number of the device, which its operator shows by the SIM, to the signed-in user. A token is good
-   * for one attempt.
-   *
-   * @param {string} operatorToken A TS.43 operator token.
-   * @param {Operator} [asked]
-   * @returns {Promise<{ id: string, issuer: string, created_at: number }>} The identity.
-   */
   async linkWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
     const { provider } = this.#options;
     return this.#ask("POST", "/users/me/identities", { provider, operator, mccmnc, operator_token: operatorToken });
   }
 
-  /** Ends the session, and deletes the tokens in any case. */
   async signOut() {
     try {
       await this.#ask("DELETE", "/auth/token");
@@ -364,10 +233,6 @@ export class Latchkey {
     }
   }
 
-  /**
-   * Ends the session, and the provider's session if it supports logout. The browser goes to the provider, and returns
-   * to redirectURI with `action=logout` in the query.
-   */
   async signOutAtProvider() {
     const { provider, redirectURI } = this.#options;
     const headers = { "Accept": "application/json", "Content-Type": "application/json" };
@@ -378,66 +243,49 @@ export class Latchkey {
     location.assign(answer.location);
   }
 
-  /**
-   * Asks the mobile operator whether the device has a phone number, without a page between: the browser goes to the
-   * operator, and returns to redirectURI, where finishVerification() continues. A page of another origin needs a
-   * storage, which keeps the session meanwhile.
-   *
-   * @param {Operator & { phone_number?: string, appState?: unknown }} [asked]
-   */
-  async verifyPhoneNumber({ phone_number, operator, mccmnc, appState } = {}) {
-    const { provider, redirectURI, storage } = this.#options;
-    if (!this.#byCookie && !storage) {
-      throw own("storage_missing", "The session ends when the browser leaves the page. Pass a storage to configure().");
+  async verifyPhoneNumber({ phone_number, operator, mccmnc, appState, ...ways } = {}) {
+    const { methods, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
+    let [ended, failure] = [null, refusal];
+    for (const method of methods) {
+      const number = { provider: method.provider, phone_number, operator: method.operator, mccmnc };
+      try {
+        const tried = await this.#verify(method, number, ways, appState);
+        if (tried === undefined) return undefined;
+        if (tried && !OF_DEVICES.includes(tried.error)) return { ...tried, appState };
+        ended = tried ?? ended;
+      } catch (error) {
+        if (!OF_DEVICES.includes(error.error)) throw error;
+        failure = error;
+      }
     }
-    const number = { provider, phone_number, operator, mccmnc };
-    const started = await this.#ask("POST", VERIFICATIONS, { ...number, redirect_uri: redirectURI });
-    const pending = { id: started.verification_id, number, startedAt: Date.now(), appState };
-    sessionStorage.setItem(VERIFYING, JSON.stringify(pending));
-    location.assign(started.authorization_url);
+    if (!ended) throw failure;
+    return { ...ended, appState };
   }
 
-  /**
-   * Asks the operator as verifyPhoneNumber() does, with a TS.43 operator token in place of the mobile network.
-   *
-   * @param {string} operatorToken
-   * @param {Operator & { phone_number?: string }} [asked]
-   * @returns {Promise<Verification>}
-   */
   async verifyWithOperatorToken(operatorToken, { phone_number, operator, mccmnc } = {}) {
     const { provider } = this.#options;
     const number = { provider, phone_number, operator, mccmnc };
     return this.#ask("POST", VERIFICATIONS, { ...number, operator_token: operatorToken });
   }
 
-  /**
-   * Reads from the address what verifyPhoneNumber() led to, removes it from there, and confirms it with the session.
-   *
-   * A phone that its network did not recognise gets a second chance: operatorToken is asked for a token of the phone's
-   * operator, and the number is verified with it.
-   *
-   * @param {{ operatorToken?: (asked: Operator) => Promise<string | null | undefined> }} [ways]
-   * @returns {Promise<Verification | null>} Null if there is none, or if this tab did not request it.
-   */
   async finishVerification({ operatorToken } = {}) {
     const outcome = takeFromAddress(["verify_phone"], ["verification_id", "confirmation"]);
     const pending = outcome && takePending(VERIFYING);
     if (!pending || pending.id !== outcome.verification_id) return null;
     if (outcome.status === "failure") throw failureOf(outcome);
     const { id, number, appState } = pending;
-    const path = `${VERIFICATIONS}/${encodeURIComponent(id)}/confirmation`;
-    const ended = await this.#ask("POST", path, { confirmation: outcome.confirmation });
+    const ended = await this.#ask("POST", confirmationOf(id), { confirmation: outcome.confirmation });
     const token = ended.error === "not_on_mobile_network" ? await operatorToken?.(operatorOf(number)) : null;
     return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
   }
 
-  async #start(clientType, asked) {
+  async #start(clientType, asked, provider = this.#options.provider) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
     const pending = {
       verifier, trackingId: base64url(crypto.getRandomValues(new Uint8Array(16))), startedAt: Date.now(),
     };
-    const url = new URL(`${this.#base}/auth/${encodeURIComponent(this.#options.provider)}/start`);
+    const url = new URL(`${this.#base}/auth/${encodeURIComponent(provider)}/start`);
     const fields = {
       ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#options.clientID,
       code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256", tracking_id: pending.trackingId,
@@ -459,30 +307,98 @@ export class Latchkey {
     return { status: "success" };
   }
 
-  /** Starts a session with an operator token. */
-  async #enterBySIM(number, operatorToken) {
-    const fields = { ...operatorOf(number), operator_token: operatorToken, client_id: this.#options.clientID };
-    const ended = await orFallback(number, async () => {
-      try {
-        await this.#enter(`/auth/${encodeURIComponent(number.provider)}/sign-in`, fields);
-        return { status: "success" };
-      } catch (error) {
-        if (error.error !== "user_not_registered") throw error;
-        return { status: "partial", identifier: error.identifier, state_key: error.stateKey };
-      }
-    });
+  /** The ways that the server names, and the error of a device that has none of them. */
+  async #waysOf({ operator, mccmnc, platform }) {
+    const { provider } = this.#options;
+    const { methods, fallback } = operator
+      ? { methods: [{ method: "redirect", provider, operator }], fallback: [] }
+      : await this.numberMethods({ mccmnc, platform });
+    const refusal = methods.length
+      ? own("phone_refused", "The device has no way to prove its number, or refused.")
+      : own("operator_unknown", "The server has no way for this device to prove its number.");
+    return { methods, fallback, refusal };
+  }
+
+  /** Signs in in one way; null if the device refuses, undefined if the browser leaves the page. */
+  async #prove(number, ways, appState) {
+    const { method, provider } = number;
+    if (method === "redirect") return this.#visitOperator(number, appState);
+    if (method === "digital_credential") {
+      // The server takes those of apps and of pages of other origins.
+      if (this.#byCookie) return null;
+      const path = `/auth/${encodeURIComponent(provider)}/start`;
+      const start = () => this.#call("POST", path, { ...operatorOf(number), method });
+      const { id, credential } = await askForCredential(number, ways, start) ?? {};
+      return id ? this.#enterOrRegister(`${path}/${encodeURIComponent(id)}/confirmation`, credential) : null;
+    }
+    const { field, token } = await deviceToken(number, ways);
+    return token ? this.#enterBySIM(number, token, field) : null;
+  }
+
+  /** Verifies the number in one way; null if the device refuses, undefined if the browser leaves the page. */
+  async #verify({ method, requires }, number, ways, appState) {
+    if (method === "redirect") return this.#visitVerifier(number, appState);
+    if (method === "digital_credential") {
+      const start = () => this.#ask("POST", VERIFICATIONS, { ...number, method });
+      const { id, credential } = await askForCredential({ requires }, ways, start) ?? {};
+      return id ? this.#ask("POST", confirmationOf(id), credential) : null;
+    }
+    const { field, token } = await deviceToken({ method, ...operatorOf(number) }, ways);
+    return token ? this.#ask("POST", VERIFICATIONS, { ...number, [field]: token }) : null;
+  }
+
+  /** Sends the browser to the operator, over the mobile network, to verify the number. */
+  async #visitVerifier(number, appState) {
+    const { redirectURI, storage } = this.#options;
+    if (!this.#byCookie && !storage) {
+      throw own("storage_missing", "The session ends when the browser leaves the page. Pass a storage to configure().");
+    }
+    const started = await this.#ask("POST", VERIFICATIONS, { ...number, redirect_uri: redirectURI });
+    const pending = { id: started.verification_id, number, startedAt: Date.now(), appState };
+    sessionStorage.setItem(VERIFYING, JSON.stringify(pending));
+    location.assign(started.authorization_url);
+  }
+
+  /** Sends the browser to the operator, over the mobile network. */
+  async #visitOperator(number, appState) {
+    const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", operatorOf(number), number.provider);
+    // The start sets a cookie, which a browser takes from another origin with a navigation only.
+    const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
+    sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
+    location.assign(place?.location ?? url);
+  }
+
+  /** Starts a session with a token of the device. */
+  async #enterBySIM(number, token, field = "operator_token") {
+    const fields = { ...operatorOf(number), [field]: token, client_id: this.#options.clientID };
+    const path = `/auth/${encodeURIComponent(number.provider)}/sign-in`;
+    const ended = await orFallback(number, () => this.#enterOrRegister(path, fields));
     // The token is spent, so there is no second attempt with it.
     return ended.status === "fallback" ? { ...ended, next: "other" } : ended;
   }
 
+  /** Starts a session, or says that the user must register. */
+  async #enterOrRegister(path, fields) {
+    try {
+      await this.#enter(path, fields);
+      return { status: "success" };
+    } catch (error) {
+      if (error.error !== "user_not_registered") throw error;
+      return { status: "partial", identifier: error.identifier, state_key: error.stateKey };
+    }
+  }
+
   /** Starts or refreshes a session. */
   async #enter(path, fields) {
-    const headers = { "Content-Type": "application/json" };
+    this.#keep(await this.#call("POST", path, this.#byCookie ? { ...fields, client_type: "web" } : fields));
+  }
+
+  /** Sends a request without a session. */
+  async #call(method, path, fields) {
+    const headers = fields ? { "Content-Type": "application/json" } : {};
     if (!this.#byCookie && this.#options.apiKey) headers["X-API-KEY"] = this.#options.apiKey;
-    const body = JSON.stringify(this.#byCookie ? { ...fields, client_type: "web" } : fields);
     const credentials = this.#byCookie ? "same-origin" : "omit";
-    const answer = await answered(fetch(this.#base + path, { method: "POST", headers, body, credentials }));
-    this.#keep(answer);
+    return answered(fetch(this.#base + path, { method, headers, body: fields && JSON.stringify(fields), credentials }));
   }
 
   async #ask(method, path, fields) {
@@ -573,9 +489,52 @@ async function orFallback(number, step) {
   try {
     return await step();
   } catch (error) {
-    if (!(error instanceof LatchkeyError) || !Object.hasOwn(FALLBACKS, error.error)) throw error;
-    return { status: "fallback", reason: error.error, next: FALLBACKS[error.error], ...operatorOf(number), error };
+    if (![...OF_DEVICES, ...ABOUT_USER].includes(error.error)) throw error;
+    return fallbackAfter(error, number);
   }
+}
+
+function fallbackAfter(error, number) {
+  const { providers = [] } = number;
+  const next = error.error === "not_on_mobile_network" ? "operator-token" : "other";
+  return { status: "fallback", reason: error.error, next, providers, ...operatorOf(number), error };
+}
+
+function confirmationOf(id) {
+  return `${VERIFICATIONS}/${encodeURIComponent(id)}/confirmation`;
+}
+
+/** A token of the device, and the field that the API takes it in; no token if the device refuses. */
+async function deviceToken(number, ways) {
+  const { gets, field } = DEVICE_TOKENS[number.method] ?? {};
+  return { field, token: await unlessRefused(() => ways[gets]?.(operatorOf(number))) };
+}
+
+/** A digital credential for what `start` begins, with its id; null if the device refuses. */
+async function askForCredential({ requires }, { digitalCredential = browserCredential() }, start) {
+  // A page cannot visit a link unseen.
+  if (!digitalCredential || requires === "mobile_data") return null;
+  const { sign_in_id, verification_id, request } = await start();
+  const credential = await unlessRefused(() => digitalCredential(request));
+  return credential && { id: sign_in_id ?? verification_id, credential };
+}
+
+/** What a function of the device gives; null if it throws, for example because the user has dismissed a dialog. */
+async function unlessRefused(ask) {
+  try {
+    return await ask();
+  } catch {
+    return null;
+  }
+}
+
+/** The browser's function that asks for a digital credential; undefined if it has none. */
+function browserCredential() {
+  if (!("DigitalCredential" in globalThis)) return undefined;
+  return async (request) => {
+    const { protocol, data } = await navigator.credentials.get({ digital: { requests: [request] } });
+    return { protocol, data };
+  };
 }
 
 /** The JSON of a response; throws if it is an error. */

@@ -110,7 +110,6 @@ enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     case criticalHeader = "critical_header"
     /// `typ` is `port_token+jwt`, or absent if ``PortTokenRules/requiresType`` is off.
     case type
-    /// An allowed algorithm.
     case algorithm
     /// A `kid`, which selects the key.
     case keyID = "key_id"
@@ -136,7 +135,6 @@ enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     case keys
     /// One of them has the token's `kid` and fits its algorithm.
     case key
-    /// The signature verifies.
     case signature
 }
 
@@ -160,7 +158,6 @@ package struct PortTokenRules: Sendable, Hashable {
     /// How many issuers are asked for their keys during one sign-in.
     package var maximumIssuers = 4
 
-    /// The defaults.
     package init() {}
 }
 
@@ -280,12 +277,8 @@ struct PortTokenVerifier: Sendable {
         guard let held = try? await cache.current() else {
             return .failure(PortTokenError(check: .keys, issuer: token.identity.issuer))
         }
-        do throws(PortTokenError) {
-            return .success(
-                try await cache.check(
-                    with: held, mayFetch: { [.key, .signature].contains($0.check) }, token.verified(with:)))
-        } catch {
-            return .failure(error)
-        }
+        return await Result(
+            awaiting: try await cache.check(
+                with: held, mayFetch: { [.key, .signature].contains($0.check) }, token.verified(with:)))
     }
 }

@@ -1,7 +1,5 @@
 package import LatchkeyService
-import OpenIDConnect
 import Primitives
-import SignIn
 import Storage
 import StorageModel
 
@@ -64,7 +62,7 @@ extension AdminService {
     /// Erases a user: identities, sessions, tokens and profile. Then what the user has elsewhere ends.
     /// - Parameter ending: Is called before, for what ends then.
     package func erase(
-        _ user: Int64, reason: String?, applies: Bool, ending: () async -> Ending = { { [] } }
+        _ user: Int64, reason: String?, applies: Bool, ending: () async -> @Sendable () async -> [String] = { { [] } }
     ) async throws -> CommandReport {
         try check(reason)
         let record = try await account(of: user)
@@ -107,15 +105,11 @@ extension AdminService {
 }
 
 extension AuditEvent.Kind {
-    /// An administrator undid a move of an account.
     static let identityMoveUndone = AuditEvent.Kind("identity.move_undone")
-    /// An administrator gave an account another identity.
     static let identityRelinked = AuditEvent.Kind("identity.relinked")
-    /// An administrator put another account into this one.
     static let userMerged = AuditEvent.Kind("user.merged")
 }
 
-/// A move that can be undone, and its identities.
 struct UndoableMove: Sendable, Hashable {
     let move: IdentityMove
     /// The identity that gets the account back.
@@ -149,14 +143,13 @@ extension SQLStore {
             }
             try IdentitiesTable.update(
                 undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
-            try IdentityMovesTable.setUndone(number, at: now, in: db)
+            try db.perform("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
             let sessions = try SessionsTable.endAll(of: user, in: db)
             try AuditTable.insert(Self.event(undoable, sessions, now, actor, reason), in: db)
             return result
         }
     }
 
-    /// The effect of undoing a move of a user.
     private static func undoable(
         _ number: Int64, of user: UserID, in db: SQLSession
     ) throws -> Result<UndoableMove, AdministratorError> {

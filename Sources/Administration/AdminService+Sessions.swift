@@ -8,7 +8,6 @@ extension AdminService {
     private static let maximumListedSessions = 1000
 
     /// The user's sessions, the last seen first, one line each. The last line says if there are more.
-    /// - Throws: ``AdministratorError`` if there is no such user.
     package func sessions(of user: Int64) async throws -> CommandReport {
         _ = try await account(of: user)
         let now = clock.now()

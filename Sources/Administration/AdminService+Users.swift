@@ -52,7 +52,8 @@ extension AdminService {
         let search = try selection.search()
         let users = try await store.users(search, limit: Self.maximumFound + 1)
         guard !users.isEmpty else { throw AdministratorError("there is no such user") }
-        return CommandReport(text: users.map(\.textLine), json: users.map(\.jsonLine)).cut(at: Self.maximumFound)
+        return CommandReport(text: users.map(\.textLine), json: users.map { JSONObjectWriter.text($0.write) })
+            .cut(at: Self.maximumFound)
     }
 
     /// An account: identities, moves, sessions.
@@ -63,10 +64,20 @@ extension AdminService {
             "user \(user)", "public_id \(record.user.publicID)", "created \(UTCTime.text(record.user.createdAt))",
             "sessions \(record.sessionCount)",
         ]
-        if personal { lines += record.user.profile.lines }
-        lines += record.user.assertions?.lines ?? []
+        if personal {
+            let profile = record.user.profile
+            lines += profile.present.compactMap { attribute in
+                profile[attribute].map { "\(attribute.rawValue) \($0.debugDescription)" }
+            }
+        }
+        lines += (record.user.assertions?.named ?? []).map { name, verification in
+            "\(name) verified since \(UTCTime.text(verification.time)) by \(verification.issuer)"
+        }
         lines += record.identities.map { $0.line(personal: personal) }
-        lines += record.moves.map(\.line)
+        lines += record.moves.map { move in
+            let undone = move.undoneAt.map { ", undone \(UTCTime.text($0))" } ?? ""
+            return "move \(move.number) \(UTCTime.text(move.movedAt))\(undone)"
+        }
         return CommandReport(text: lines) { record.write(to: &$0, personal: personal) }
     }
 
@@ -124,8 +135,6 @@ extension User {
         "user \(id.number) public_id=\(publicID) created=\(UTCTime.text(createdAt))"
     }
 
-    fileprivate var jsonLine: String { JSONObjectWriter.text(write) }
-
     fileprivate func write(to json: inout JSONObjectWriter) {
         json.add("user_id", id.number)
         json.add("public_id", publicID)
@@ -176,25 +185,8 @@ extension IdentitiesTable.Row {
     }
 }
 
-extension IdentityMove {
-    fileprivate var line: String {
-        let undone = undoneAt.map { ", undone \(UTCTime.text($0))" } ?? ""
-        return "move \(number) \(UTCTime.text(movedAt))\(undone)"
-    }
-}
-
-extension Profile {
-    fileprivate var lines: [String] {
-        present.compactMap { attribute in self[attribute].map { "\(attribute.rawValue) \($0.debugDescription)" } }
-    }
-}
-
 extension ProviderAssertions {
-    /// Which values are verified, since when and by whom, without the values.
-    fileprivate var lines: [String] {
-        named.map { "\($0.name) verified since \(UTCTime.text($0.verification.time)) by \($0.verification.issuer)" }
-    }
-
+    /// Which values are verified, without the values.
     fileprivate var named: [(name: String, verification: Verification)] {
         [("email", email), ("phone_number", phoneNumber)].compactMap { name, verification in
             verification.map { (name, $0) }
@@ -202,7 +194,6 @@ extension ProviderAssertions {
     }
 }
 
-/// An administrator's search for users.
 enum UserSearch: Sendable, Hashable {
     case number(UserID)
     case publicID(String)
@@ -220,7 +211,6 @@ struct AccountRecord: Sendable, Hashable {
     let identities: [IdentitiesTable.Row]
     /// The first one first.
     let moves: [IdentityMove]
-    /// The number of the account's sessions.
     let sessionCount: Int
 }
 

@@ -39,7 +39,6 @@ extension CommandReport {
     }
 }
 
-/// What administrators cause.
 extension AuditEvent.Kind {
     static let apiKeyCreated = AuditEvent.Kind("api_key.created")
     static let apiKeyRevoked = AuditEvent.Kind("api_key.revoked")

@@ -61,7 +61,6 @@ struct ExportAuditCommand: AsyncParsableCommand {
     }
 }
 
-/// The proof that the audit log is as it was written.
 extension AdminService {
     /// What the administrator adds to the database's own proof: options of `latchkey audit verify`.
     package struct AuditProof: ParsableArguments {

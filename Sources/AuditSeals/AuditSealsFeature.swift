@@ -112,7 +112,6 @@ package final class AuditSealer: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// - Parameter retention: How long events are kept.
     package init(
         store: SQLStore, keys: SigningKeys, retention: Duration, maximumEvents: Int = AuditSealer.maximumEvents,
         clock: WallClock, logger: Logger

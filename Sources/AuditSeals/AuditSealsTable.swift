@@ -22,7 +22,6 @@ package struct AuditSealRecord: Sendable, Hashable {
     package var digest: AuditDigest { AuditDigest(sha256Of: jws.utf8) }
 }
 
-/// A sealed event: its number and its digest.
 package struct AuditEntry: Sendable, Hashable {
     /// The length of a packed entry, in bytes.
     package static let packedBytes = 40

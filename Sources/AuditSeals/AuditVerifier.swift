@@ -37,9 +37,7 @@ package struct AuditVerifier: Sendable {
     /// no other fault.
     private var mismatched: (serial: Int64, seal: Int64)?
 
-    /// - Parameters:
-    ///   - trusted: The thumbprints of the server's own keys, and of those that the administrator vouches for.
-    ///   - anchor: A seal that must be there.
+    /// - Parameter trusted: The thumbprints of the server's own keys, and of those that the administrator vouches for.
     package init(trusted: Set<String>, anchor: Anchor? = nil) {
         self.trusted = trusted
         self.anchor = anchor

@@ -98,12 +98,9 @@ extension BackchannelAuthentication {
         _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) {
         log.begin(.discovery)
-        let context: BackchannelAuthenticationContext
-        do throws(SignInError) {
-            context = try await self.context(of: notifier.record.terms, log)
-        } catch {
-            throw .cannotVerifyNotification.explained(by: error)
-        }
+        let context = try await mappingErrors(
+            awaiting: try await self.context(of: notifier.record.terms, log)
+        ) { (error: SignInError) in SignInError.cannotVerifyNotification.explained(by: error) }
         guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
         do throws(OIDCError) {

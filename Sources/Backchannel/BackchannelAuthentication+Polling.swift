@@ -20,13 +20,11 @@ extension BackchannelAuthentication {
             } catch  where error.fault == .provider {
                 throw .cannotVerifyTokens.explained(by: error)
             }
-            do throws(OIDCError) {
-                // The tokens are given once, so the keys that they need come first.
-                try await context.relyingParty.prepareValidation(
+            // The tokens are given once, so the keys that they need come first.
+            try await mappingErrors(
+                awaiting: try await context.relyingParty.prepareValidation(
                     at: context.provider, correlationID: context.correlationID)
-            } catch {
-                throw .cannotVerifyTokens.explained(by: error)
-            }
+            ) { (error: OIDCError) in SignInError.cannotVerifyTokens.explained(by: error) }
             log.begin(.store)
             guard let claimed = try await claim(found, context) else { return nil }
             guard let polling = claimed.polling, let request = polling.request(openedBy: handle) else {

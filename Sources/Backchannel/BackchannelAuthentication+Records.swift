@@ -9,7 +9,6 @@ extension BackchannelAuthentication {
     /// - Parameters:
     ///   - record: As it is stored, with the latest request, which is not yet sent.
     ///   - token: For the notification of it.
-    ///   - send: Sends it, once.
     func ask(
         _ context: BackchannelAuthenticationContext, _ asked: BackchannelAuthenticationRecord,
         _ prompt: BackchannelPrompt, under handle: Secret, _ token: NotificationToken,

@@ -70,11 +70,8 @@ extension BackchannelAuthenticationContext {
     func providerRequest(
         _ message: BackchannelAuthenticationRequest, _ mode: BackchannelTokenDeliveryMode
     ) throws(SignInError) -> Sending {
-        let metadata: BackchannelAuthenticationMetadata
-        do throws(OIDCError) {
-            metadata = try provider.metadataForBackchannelAuthentication()
-        } catch {
-            throw SignInError.carrierCannotStart.explained(by: error)
+        let metadata = try mappingErrors(try provider.metadataForBackchannelAuthentication()) { (error: OIDCError) in
+            SignInError.carrierCannotStart.explained(by: error)
         }
         guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
         guard message.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }

@@ -19,7 +19,6 @@ enum LoginHint: Sendable, Hashable {
         + "States and Canada also without), or the carrier's subject of the user, such as 310410-AbCd"
 
     /// Reads a hint; nil for a text that is neither a phone number nor a subject.
-    /// - Parameter network: The network whose carrier is asked.
     init?(_ text: String, at network: MCCMNC) {
         if let number = PhoneNumber(text, at: network) {
             self = .phoneNumber(number)

@@ -11,7 +11,6 @@ final class CapsuleRecorder: Sendable {
         case stored
         /// Too many failures at once.
         case dropped
-        /// The store refused it.
         case failed
     }
 
@@ -42,11 +41,6 @@ final class CapsuleRecorder: Sendable {
     private let maximumPerMinute: Int
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - version: Of this program.
-    ///   - maximumPerMinute: The most capsules that are made in one minute.
-    ///   - observer: Is told what became of each capsule.
-    ///   - add: Stores a capsule.
     init(
         version: String, maximumPerMinute: Int, clock: WallClock = .system, random: RandomSource = .system,
         observer: @escaping @Sendable (Outcome) -> Void = { _ in },
@@ -74,7 +68,6 @@ final class CapsuleRecorder: Sendable {
         }
     }
 
-    /// Whether another capsule may be made now.
     private func enter(for cause: String, _ origin: FailedOperation.Origin, at now: Timestamp) -> Bool {
         let share = share(of: origin)
         return state.withLock { state in

@@ -1,10 +1,9 @@
 package import ArgumentParser
-import LatchkeyConfiguration
 import LatchkeyService
 
 /// `latchkey audit`, with the commands that features have beneath it.
 package struct AuditCommand: AsyncParsableCommand {
-    private static let subcommands = FeatureList.ofProgram.subcommands(of: "audit")
+    private static let subcommands = FeatureList.ofProgram.features.flatMap { $0.subcommands(of: "audit") }
 
     package static let configuration = CommandConfiguration(
         commandName: "audit",

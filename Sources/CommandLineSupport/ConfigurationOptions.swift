@@ -23,8 +23,6 @@ package struct ConfigurationOptions: ParsableArguments {
     package init() {}
 
     /// Reads the configuration; prints all problems and ends the process with 78 (EX_CONFIG) if there are any.
-    ///
-    /// - Parameter settings: The settings that the command line gives.
     package func load(
         for purpose: ConfigurationLoader.Purpose, _ settings: SettingArguments = SettingArguments()
     ) throws -> LoadedConfiguration {
@@ -125,7 +123,6 @@ package enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json
 }
 
-/// The option of commands that print lines.
 package struct FormatOptions: ParsableArguments {
     @Option(help: "text for people, json for programs: one object per line.")
     package var format = ReportFormat.text

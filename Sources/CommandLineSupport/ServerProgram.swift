@@ -23,5 +23,5 @@ private struct LatchkeyCommand: AsyncParsableCommand {
         version: LatchkeyVersion.description,
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, HealthCommand.self, AuditCommand.self,
-        ] + FeatureList.ofProgram.commands)
+        ] + FeatureList.ofProgram.features.flatMap { $0.commands })
 }

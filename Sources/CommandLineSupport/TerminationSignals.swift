@@ -7,7 +7,6 @@ import Primitives
 /// Made before anything is served, so that an early signal is not missed. SIGPIPE is ignored from then on: a log reader
 /// that has gone away must not end the process.
 package final class TerminationSignals: Sendable {
-    /// A signal that ends a command.
     package enum Signal: Int32, Sendable, CaseIterable, CustomStringConvertible {
         case interrupt = 2
         case terminate = 15
@@ -35,7 +34,6 @@ package final class TerminationSignals: Sendable {
         }
     }
 
-    /// Whether a signal has been received.
     package var hasReceived: Bool { isReceived.isSet }
 
     /// Returns the first signal, at once if it was received before. For one caller.
@@ -57,11 +55,8 @@ package final class SignalSource: @unchecked Sendable {
     private let source: any DispatchSourceSignal
 
     /// Starts to listen for a signal, which no longer has its default action.
-    ///
-    /// - Parameters:
-    ///   - number: The signal, `SIGHUP` for example.
-    ///   - handler: Called on a queue of this source, never for two signals at once. Signals of the same kind that
-    ///     arrive before it is called are one signal.
+    /// - Parameter handler: Called on a queue of this source, never for two signals at once. Signals of the same kind
+    ///   that arrive before it is called are one signal.
     package init(_ number: Int32, handler: @escaping @Sendable () -> Void) {
         source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "signal \(number)"))
         source.setEventHandler(handler: handler)
@@ -74,8 +69,6 @@ package final class SignalSource: @unchecked Sendable {
     deinit { source.cancel() }
 
     /// The signals of one kind from now on. Signals that arrive before they are read are one element.
-    ///
-    /// - Parameter number: The signal, which no longer has its default action.
     package static func signals(_ number: Int32) -> AsyncStream<Void> {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let source = SignalSource(number) { continuation.yield() }

@@ -94,9 +94,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Starts a loop.
     /// - Throws: If the process has ``maximumCount`` loops or no descriptors.
-    /// - Parameters:
-    ///   - label: The name of its thread; the system shows the first 15 bytes.
-    ///   - tick: How often members are told that time has passed.
+    /// - Parameter tick: How often members are told that time has passed.
     package init(label: String, tick: Duration) throws(SystemError) {
         poller = try Poller()
         guard EventLoop.count.add(1, ordering: .relaxed).newValue <= EventLoop.maximumCount else {
@@ -192,7 +190,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if mustWake { poller.wake() }
     }
 
-    /// How often another thread has woken the loop.
     package var wakeCount: Int { inbox.withLock { $0.wakeCount } }
 
     // MARK: Turns
@@ -219,7 +216,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Whether the last turn has left work.
     private var hasWork: Bool { !work.isEmpty }
 
     /// Serves events and work.
@@ -239,7 +235,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Takes what other threads have submitted.
     /// - Parameter maySleep: Whether others have to wake the loop if there is no work.
-    /// - Returns: Whether there was anything.
     @discardableResult
     private func drainInbox(maySleep: Bool = false) -> Bool {
         var taken: [Work] = []
@@ -298,7 +293,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         nextAlarm = alarms.map(\.time).min() ?? .never
     }
 
-    /// - Parameter count: The events of this turn.
     private func tickMembersIfDue(at now: MonotonicTime, events count: Int) {
         guard now >= min(nextTick, nextAlarm) else { return }
         if mustCatchUp(at: now, events: count) { return }

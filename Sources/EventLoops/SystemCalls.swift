@@ -3,7 +3,6 @@ import Glibc
 
 /// A system call that failed.
 package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The name of the call.
     package let call: String
     /// Its `errno`.
     package let number: Int32

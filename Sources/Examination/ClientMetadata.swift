@@ -46,9 +46,7 @@ struct ClientMetadataCommand: AsyncParsableCommand {
 /// not use it. A Telco Finder is a provider, too, under the name ``ProviderReference/telcoFinder(of:)``.
 package enum ClientMetadata {
     /// A JSON object with a line for each member.
-    /// - Parameters:
-    ///   - name: The provider's name in the configuration. Nil if there is one provider.
-    ///   - clientID: Nil if the provider has one client.
+    /// - Parameter name: The provider's name in the configuration. Nil if there is one provider.
     /// - Throws: `AdministratorError` if there is no such provider or client, or `public_url` is not set.
     package static func json(
         of clientID: String?, at name: String?, in configuration: Configuration, features: FeatureList

@@ -45,8 +45,7 @@ package struct ByteStream {
         return received
     }
 
-    /// - Parameter more: Whether other bytes follow at once, for the same packet.
-    /// - Returns: How many bytes the socket takes, 0 if it is full; nil if nothing can be sent any more.
+    /// As ``SystemCalls/send(_:_:more:)``.
     @inlinable
     package func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Int? {
         if let tls { tls.send(bytes) } else { SystemCalls.send(descriptor, bytes, more: more) }

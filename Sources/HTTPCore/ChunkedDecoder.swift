@@ -153,9 +153,7 @@ package struct ChunkedDecoder: Sendable {
     }
 }
 
-/// Why chunks cannot be decoded.
 package enum ChunkedCodingError: Error, Sendable, Hashable {
-    /// Which line.
     package enum Part: Sendable, Hashable { case size, contentEnd, trailers }
 
     case size, extensions

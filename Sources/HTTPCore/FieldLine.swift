@@ -45,7 +45,6 @@ package struct ConnectionOptions: Sendable, Hashable {
         }
     }
 
-    /// - Parameter minorVersion: Of the message.
     @inlinable
     package func keepAlive(minorVersion: Int) -> Bool { !hasClose && (minorVersion >= 1 || hasKeepAlive) }
 }

@@ -2,7 +2,6 @@ public import HTTPTypes
 
 /// An error response: the server's own refusals, and errors that a handler throws.
 public struct HTTPError: Error, Sendable {
-    /// The status of the response.
     public let status: HTTPResponse.Status
     /// Stable, in snake_case; for programs.
     public let code: String

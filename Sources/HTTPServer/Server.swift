@@ -202,7 +202,6 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
         case cannotListen = "cannot_listen"
     }
 
-    /// The reason.
     public let code: Code
     /// The host or address, and the system's reason.
     public let description: String

@@ -9,7 +9,6 @@ public struct ServerConfiguration: Sendable {
     public var loops: Int
     /// Sizes and numbers.
     public var limits: ServerLimits
-    /// Deadlines.
     public var timeouts: ServerTimeouts
     /// Paths of probes. A connection beyond the limits gets one of a few further places, where it may request these
     /// paths; everything else is refused there. Not with TLS.
@@ -47,7 +46,6 @@ public struct ListeningPoint: Sendable {
     public var hosts: [String]
     /// The TCP port; 0 lets the system choose.
     public var port: UInt16
-    /// What the listener speaks.
     public var kind: Kind
     /// Replaces the server's handler for this listener.
     public var handler: Handler?
@@ -99,7 +97,6 @@ public struct ServerLimits: Sendable {
     /// How long a connection must have been idle to make room for another one of the same address.
     package var patience = Duration.seconds(1)
 
-    /// The defaults.
     public init() {}
 }
 
@@ -119,7 +116,6 @@ public struct ServerTimeouts: Sendable {
     /// connection closes; then it is reset.
     public var write: Duration = .seconds(30)
 
-    /// The defaults.
     public init() {}
 }
 

@@ -48,7 +48,6 @@ package protocol APIFeature: APIRoutes {
     func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
 
     /// An account is about to be erased. What it has elsewhere ends with it.
-    /// - Returns: Nil for nothing.
     func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding?
 
     /// What redirects are for, besides sign-ins.
@@ -62,7 +61,6 @@ package protocol APIFeature: APIRoutes {
 }
 
 extension Array<any APIFeature> {
-    /// An account is about to be erased.
     package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> [AccountEnding] {
         var endings: [AccountEnding] = []
         for feature in self {

@@ -27,7 +27,7 @@ public final class LatchkeyAPI: Sendable {
     let documentPage = Mutex<DocumentPage?>(nil)
     let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
-    private let clientKeys: Mutex<[ClientKey]>
+    let clientKeys: Mutex<[ClientKey]>
     /// The keys for encrypted ID tokens whose public halves are published.
     let decryptionKeys: [DecryptionKey]
     /// The self-signed certificates of clients, which are published as they are at the time.
@@ -73,13 +73,9 @@ public final class LatchkeyAPI: Sendable {
 
     package func publish(_ keys: [ClientKey]) { clientKeys.withLock { $0 = keys } }
 
-    /// Nil if no feature sends browsers to providers.
     package var redirects: (any BrowserRedirects)? { features.lazy.compactMap { $0.redirects(of: self) }.first }
 
-    /// Nil if redirects are for sign-ins alone.
     package var sessionErrand: SessionErrand? { features.lazy.compactMap { $0.sessionErrand(of: self) }.first }
-
-    var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 
     /// As ``immediateHandler(with:observedBy:)``, for those who wait anyway.
     package func handler(with router: Router? = nil) -> Handler {
@@ -110,7 +106,6 @@ public final class LatchkeyAPI: Sendable {
 
     package var load: RequestLoad { rates.load }
 
-    /// The responses of refusals before the handler.
     package var errorRenderer: ErrorRenderer { { error, request in self.refusal(APIError(error), of: request) } }
 
     /// The response of a refusal before the handler. The request is nil if it could not be read.
@@ -152,7 +147,6 @@ public final class LatchkeyAPI: Sendable {
         let stopwatch = Stopwatch()
     }
 
-    /// - Parameter error: What the response is to.
     private func complete(
         _ current: RequestInProgress, _ response: consuming Response, after error: (any Error)? = nil
     ) -> Response {
@@ -279,28 +273,18 @@ extension LatchkeyAPI {
     }
 
     private func addCoreRoutes(to router: inout Router) {
-        addSignInRoutes(to: &router)
-        addAccountRoutes(to: &router)
-        addSessionRoutes(to: &router)
-        addOperationRoutes(to: &router)
-    }
-
-    private func addSignInRoutes(to router: inout Router) {
         router.post(
             "/auth/zenkey-signin", admitting(.entering, immediate: { try $0.signIn($1, $2, provider: "zenkey") }))
         router.post(
             "/auth/{provider}/sign-in",
             admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
         router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
-    }
 
-    private func addAccountRoutes(to router: inout Router) {
-        router.get("/users/me", signedIn(immediate: { api, _, caller in .value(api.showUser(caller)) }))
+        router.get(
+            "/users/me", signedIn(immediate: { api, _, caller in .value(api.respond(caller.holder.user, to: caller)) }))
         router.patch("/users/me", changing { try await $0.editUser($1, $2) })
         router.delete("/users/me", changing { try await $0.eraseUser($1, $2) })
-    }
 
-    private func addSessionRoutes(to router: inout Router) {
         router.post("/auth/token", admitting(.enteringOrPage) { try await $0.refresh($1, $2) })
         router.delete(
             "/auth/token", signedIn(orPage: { try await $0.signOutPage($1) }) { try await $0.signOut($1, $2) })
@@ -308,9 +292,7 @@ extension LatchkeyAPI {
         // Not limited as changes: the thief of a session could use up the quota, and could then not be thrown out.
         router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1, $2) })
         router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1, $2) })
-    }
 
-    private func addOperationRoutes(to router: inout Router) {
         router.get("/.well-known/jwks.json") { try await self.showSigningKeys($0) }
         router.get("/openapi.json") { self.showDocument($0) }
         router.get("/metrics") { try await self.showMetrics($0) }

@@ -27,7 +27,6 @@ package enum OverloadReason: String, Sendable {
     case late
 }
 
-/// The requests in progress, and the requests refused by limits.
 package struct RequestLoad: Sendable {
     package var inProgress = 0
     /// Requests refused with 503 because of overload, by reason; every reason is present, also with 0.
@@ -136,7 +135,6 @@ final class RequestIDs: Sendable {
 struct RequestTraces: Sendable {
     /// Nil for no tracing: then a request costs only a search for `traceparent`.
     let tracer: (any Tracer)?
-    /// The server as its callers know it.
     let baseURL: BaseURL
 
     /// Whether a request may be part of a trace: then it needs a task, whose value the trace is.
@@ -158,9 +156,9 @@ struct RequestTraces: Sendable {
     ) async throws -> Response {
         var context = InstrumentationContext.topLevel
         if let parent {
-            tracer.extract(
-                TraceFields(parent: parent, state: request.headers[.tracestate]), into: &context,
-                using: TraceFields.Reader())
+            var fields = ["traceparent": parent.traceparent]
+            fields["tracestate"] = request.headers[.tracestate]
+            tracer.extract(fields, into: &context, using: FieldReading())
         }
         let method = Self.methods.contains(request.method) ? request.method.rawValue : "_OTHER"
         let scheme: String = baseURL.isHTTPS ? "https" : "http"
@@ -190,19 +188,8 @@ struct RequestTraces: Sendable {
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 }
 
-private struct TraceFields: Sendable {
-    let parent: TraceContext
-    let state: String?
-
-    struct Reader: Extractor {
-        func extract(key: String, from fields: TraceFields) -> String? {
-            switch key.lowercased() {
-            case "traceparent": fields.parent.traceparent
-            case "tracestate": fields.state
-            default: nil
-            }
-        }
-    }
+private struct FieldReading: Extractor {
+    func extract(key: String, from fields: [String: String]) -> String? { fields[key.lowercased()] }
 }
 
 extension TraceContext {

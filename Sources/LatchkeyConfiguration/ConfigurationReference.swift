@@ -18,7 +18,6 @@ public enum ConfigurationReference {
         configuration.settings.all.map { ($0.name, $0.show(configuration)) }
     }
 
-    /// The names of a setting in earlier versions.
     static func formerNames<Root>(of setting: Setting<Root>) -> [String] {
         (setting.formerName.map { [$0] } ?? []) + Settings.core.all.filter { $0.successor == setting.name }.map(\.name)
     }
@@ -51,7 +50,6 @@ public enum ConfigurationReference {
 struct SettingGroup: Sendable {
     /// The key that holds the groups.
     let list: String
-    /// The name of its schema.
     let definition: String
     let keys: [ConfigurationKey]
     let schema: JSONValue

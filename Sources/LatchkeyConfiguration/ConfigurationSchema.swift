@@ -44,7 +44,6 @@ public enum ConfigurationSchema {
         return tree(leaves, isText: isText)
     }
 
-    /// The names of a setting, and their values.
     private static func leaves<Root>(
         of setting: Setting<Root>, _ defaults: Root
     ) -> [(path: String, schema: JSONValue)] {

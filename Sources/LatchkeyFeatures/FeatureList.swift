@@ -74,7 +74,7 @@ extension FeatureList {
                     .map { "providers.\($0.id).backchannel_token_delivery_mode" }
             },
             FeatureDemand("NativeSignIn") { configuration in
-                configuration.providers.first { $0.clients.contains { $0.rules.native != .init() } }
+                configuration.providers.first { !$0.nativeClients.isEmpty }
                     .map { "providers.\($0.id).native_audiences" }
             },
             FeatureDemand("PhoneVerification") { configuration in

@@ -80,7 +80,6 @@ extension Configuration {
         return page
     }
 
-    /// The relying party of one of ``servers``.
     package func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
         var party = provider.unconfiguredParty
         party.extensions = provider.extensions

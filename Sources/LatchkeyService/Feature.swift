@@ -5,7 +5,6 @@ public import LatchkeyConfiguration
 public import Logging
 public import Observability
 package import OpenIDConnect
-package import OutboundHTTP
 public import Primitives
 package import SignIn
 public import Storage
@@ -17,7 +16,6 @@ package import Tracing
 ///
 /// A feature implements what it uses: all but the initializer has a default.
 public protocol BasicFeature: APIRoutes {
-    /// Its keys.
     associatedtype Settings: FeatureSettings = NoSettings
 
     /// Nil if the settings leave it out: then it costs nothing.
@@ -228,21 +226,11 @@ public struct FeatureContext: Sendable {
     package let uptime: Uptime
     /// The log of the service.
     public let logger: Logger
-
-    /// The feature's own HTTP client, whose requests take no connection from the requests to providers.
-    /// - Parameter change: Changes the settings of `outbound`, with which it begins.
-    /// - Throws: ``LatchkeyStartError``.
-    package func makeClient(_ change: (inout OutboundHTTPConfiguration) -> Void) throws -> OutboundHTTPClient {
-        var outbound = configuration.outboundHTTP
-        change(&outbound)
-        return try LatchkeyService.makeClient(outbound)
-    }
 }
 
 /// The features of a program.
 public struct FeatureList: Sendable {
     package let features: [any Feature.Type]
-    /// What keys of the core ask of other features.
     private let unmet: [FeatureDemand]
 
     /// - Parameter unmet: What keys of the core ask of other features.
@@ -265,18 +253,11 @@ public struct FeatureList: Sendable {
         ForeignFeature<Foreign>.self
     }
 
-    package var commands: [any ParsableCommand.Type] { features.flatMap { $0.commands } }
-
     /// The paths to which a provider may send browsers back, for a client that has frontends of these types.
     package func callbackPaths(
         at provider: String, of clientTypes: [ClientType] = [], in configuration: Configuration
     ) -> [String] {
         features.flatMap { $0.callbackPaths(at: provider, of: clientTypes, in: configuration) }
-    }
-
-    /// The commands of the features beneath one of the core's.
-    package func subcommands(of command: String) -> [any ParsableCommand.Type] {
-        features.flatMap { $0.subcommands(of: command) }
     }
 
     /// The database of the settings: an SQLite file, or one on the engine of a feature.
@@ -293,7 +274,6 @@ public struct FeatureList: Sendable {
         return location
     }
 
-    /// The tables of features that are in other packages.
     package var tables: [FeatureTable] { features.flatMap { $0.tables } }
 
     /// The keys of the core and of the features.

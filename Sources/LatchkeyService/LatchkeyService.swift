@@ -86,9 +86,10 @@ public final class LatchkeyService: Sendable {
 
         // The outbound client and the use cases.
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
+        let logged: any HTTPClient = LoggedClient(client: client, logger: logger)
+        let traced = TracedClient(client: features.reduce(logged) { $1.client($0) }, tracer: tracer)
         let providers = configuration.signInProviders(
-            http: LatchkeyService.observed(client, features, tracer, logger), store: store, clock: clock,
-            metrics: metrics.carriers, features: features, logger: logger)
+            http: traced, store: store, clock: clock, metrics: metrics.carriers, features: features, logger: logger)
         relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
         useCases = UseCases(
@@ -135,14 +136,6 @@ public final class LatchkeyService: Sendable {
         store.watch { [sessions = useCases.sessions] change in sessions.storeDidChange(change) }
 
         for feature in features { feature.attach(to: self) }
-    }
-
-    /// The client, whose requests are logged, seen by features, and traced.
-    private static func observed(
-        _ client: any HTTPClient, _ features: [any Feature], _ tracer: (any Tracer)?, _ logger: Logger
-    ) -> TracedClient {
-        let logged: any HTTPClient = LoggedClient(client: client, logger: logger)
-        return TracedClient(client: features.reduce(logged) { $1.client($0) }, tracer: tracer)
     }
 
     /// - Throws: ``LatchkeyStartError`` without a provider, or without a key to store a provider's tokens.
@@ -252,7 +245,6 @@ public final class LatchkeyService: Sendable {
         return closed
     }
 
-    /// Whether a feature records failed sign-ins.
     package var recordsFailures: Bool { features.contains { $0.failureObserver != nil } }
 
     /// What a feature recorded of a failed sign-in, if one did.
@@ -265,7 +257,6 @@ public final class LatchkeyService: Sendable {
         return nil
     }
 
-    /// How many reads and writes wait for the database.
     package var waitingForStore: (reads: Int, writes: Int) {
         (store.reads.waitingCount, store.writes.waitingCount)
     }
@@ -316,7 +307,6 @@ public final class LatchkeyService: Sendable {
 
 extension FeatureList {
     /// - Throws: ``LatchkeyStartError``.
-    /// - Parameter open: Opens the database.
     func openStore(
         _ settings: Configuration.Database, _ open: (any DatabaseLocation) throws(StorageError) -> SQLStore
     ) throws -> SQLStore {

@@ -12,7 +12,6 @@ public struct LatchkeyStartError: Error, Sendable, Hashable, CustomStringConvert
         case configuration
     }
 
-    /// What failed.
     public let code: Code
     /// One line for the administrator.
     public let description: String

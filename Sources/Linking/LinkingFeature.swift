@@ -111,7 +111,6 @@ extension APIError {
 ///
 /// Only the user's own request adds one; an e-mail address never does.
 struct UserIdentities: Sendable {
-    /// The most identities that a user can have.
     static let limit = 32
 
     /// `isNew` is false if the user had the identity before.

@@ -14,9 +14,7 @@ struct NativeIDToken: RequestVerifier {
     let oneTimeStore: EncryptedOneTimeStore
     let nonces: any OneTimeRecordStore
 
-    func check(_ request: SignInRequest) throws(SignInError) {
-        guard rules.nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
-    }
+    func check(_ request: SignInRequest) throws(SignInError) { try rules.check(request) }
 
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
         let request = run.request
@@ -25,7 +23,7 @@ struct NativeIDToken: RequestVerifier {
             run.begin(.attempt)
             try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
         }
-        let use = use(of: idToken, in: run)
+        let use = oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
         let code = rules.code == .redeem && run.target.server.rules.storesTokens ? code : nil
         // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
         if code != nil { try await oneTimeStore.spend(use) }
@@ -45,9 +43,8 @@ struct NativeIDToken: RequestVerifier {
     private func validate(_ run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedIDToken
     {
         var expectation = run.expectation(nonce: run.request.nonce, accessToken: nil)
-        expectation.isNative = true
+        expectation.nativeAudiences = rules.audiences
         expectation.trustedAudiences = Set(run.client.rules.trustedAudiences)
-        expectation.clientID = audience(of: run.request.code, run) ?? expectation.clientID
         do throws(OIDCError) {
             let idToken = try await run.validate(run.request.code, expectation, from: provider)
             // Whoever asked for a token with a nonce knows it; who found the token need not.
@@ -58,29 +55,10 @@ struct NativeIDToken: RequestVerifier {
         }
     }
 
-    /// Which of the accepted audiences the token claims; any of them if it claims none, which validation refuses.
-    private func audience(of token: Secret, _ run: SignInRun) -> ClientID? {
-        let claims = CompactToken(token, maximumBytes: run.relyingParty.idTokenRules.maximumBytes)?.payload.object
-        let claimed = claims?["aud"]?.array?.compactMap(\.string) ?? [claims?["aud"]?.string].compactMap(\.self)
-        return rules.audiences.first { claimed.contains($0.text) } ?? rules.audiences.first
-    }
-
     /// The user's attributes in the token. The configured members of a provider without ID tokens are no claims.
     private func attributes(in idToken: VerifiedIDToken, _ run: SignInRun) -> UserInfo {
         let members = run.target.hasIDTokens ? run.target.server.rules.userMembers : UserMembers()
         return idToken.attributes(members, isPartial: true)
-    }
-
-    /// Marks the token as used for as long as it could be accepted. By what is signed of it: a signature with ES256 can
-    /// be written in two ways.
-    private func use(of idToken: VerifiedIDToken, in run: SignInRun) -> TokenUse {
-        let accepted = run.relyingParty.idTokenRules.ofNativeTokens()
-        let end = idToken.issuedAt.advanced(bySeconds: accepted.maximumAgeSeconds + accepted.clockSkewSeconds + 1)
-        let text = run.request.code.exposed
-        let signed = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(text[..<$0]) } ?? text
-        return oneTimeStore.use(
-            of: Secret(signed), "native ID token of \(idToken.issuer)",
-            seconds: end.seconds(since: run.environment.clock.now()), orThrow: .nativeTokenUsed)
     }
 
     /// The tokens to store, for the code beside the token. Nil without a code, or if it is not redeemed. A failure is
@@ -97,7 +75,7 @@ struct NativeIDToken: RequestVerifier {
             guard let idToken = response.idToken else { throw .failed(.sameUser) }
             var expectation = IDTokenExpectation(clientID: run.client.id, accessToken: response.accessToken)
             expectation.signingAlgorithms = run.client.signingAlgorithms
-            expectation.isNative = true
+            expectation.nativeAudiences = [run.client.id]
             let owner = try await run.validate(idToken, expectation, from: provider)
             // Otherwise a user could have the tokens of another one, whose code they found.
             guard owner.issuer.hasSameBytes(as: user.issuer), owner.subject.hasSameBytes(as: user.subject)
@@ -119,10 +97,6 @@ extension SignInError {
 
     static let nativeClientNotNamed = invalidRequest(
         field: "client_id", "is missing, and several clients of the provider have native sign-ins.")
-
-    static let nativeNonceMissing = invalidRequest(
-        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
-            + "nonce itself.")
 
     static let nativeTokenUsed = invalidGrant(
         "The ID token was used before. Get a new one, with a new nonce.")

@@ -63,9 +63,7 @@ package struct NativeSignInSettings: FeatureSettings {
     private static func clients(
         in configuration: Configuration
     ) -> [(provider: Configuration.Provider, client: Configuration.Client)] {
-        configuration.providers.flatMap { provider in
-            provider.clients.filter { $0.rules.native != .init() }.map { (provider, $0) }
-        }
+        configuration.providers.flatMap { provider in provider.nativeClients.map { (provider, $0) } }
     }
 }
 

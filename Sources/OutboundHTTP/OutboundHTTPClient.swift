@@ -32,15 +32,12 @@ public final class OutboundHTTPClient: HTTPClient {
         try self.init(configuration, resolver: Resolver())
     }
 
-    /// - Parameter resolver: Looks up host names.
     package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
         shared = try ClientContext(configuration, resolver: resolver)
-        do {
-            // Its pool has an alarm at the next deadline.
-            ownLoop = try EventLoop(label: "outbound-http", tick: .seconds(3600))
-        } catch {
-            throw OutboundHTTPStartError(.thread, "\(error)")
-        }
+        // Its pool has an alarm at the next deadline.
+        ownLoop = try mappingErrors(
+            try EventLoop(label: "outbound-http", tick: .seconds(3600))
+        ) { (error: SystemError) in OutboundHTTPStartError(.thread, "\(error)") }
     }
 
     deinit {

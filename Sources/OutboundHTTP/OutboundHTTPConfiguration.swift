@@ -41,7 +41,6 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
         package let bundle: String
     }
 
-    /// The defaults.
     public init() {}
 }
 
@@ -77,7 +76,6 @@ public struct OutboundHTTPStartError: Error, Sendable, Hashable, CustomStringCon
 
     /// What failed.
     public let code: Code
-    /// The details.
     public let reason: String
 
     init(_ code: Code, _ reason: String) {

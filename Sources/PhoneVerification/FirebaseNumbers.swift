@@ -17,6 +17,11 @@ package struct FirebaseNumbers: ProofGroup {
     var proofNeeded: SignInError { .tokenOfFirebaseNeeded }
     var oneTimeStore: EncryptedOneTimeStore { signIns.oneTimeStore }
 
+    package func check(_ request: SignInRequest) throws(SignInError) {
+        guard request.standsInForCode else { throw proofNeeded }
+        try server.client(nil)?.rules.native.check(request)
+    }
+
     package func verifyUser(
         of run: SignInRun, at provider: ProviderMetadata
     ) async throws(SignInError) -> VerifiedSignIn {
@@ -35,21 +40,12 @@ package struct FirebaseNumbers: ProofGroup {
             // Firebase is not asked, so the token can be sent again.
             altered(SignInError(error)) { $0.codeMayBeSpent = false }
         }
-        let rules = run.relyingParty.configuration.idTokenRules
-        let lastUse = min(token.expiresAt, token.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds))
-        let seconds = lastUse.seconds(since: run.environment.clock.now()) + rules.clockSkewSeconds + 1
-        // Without its signature, which others can write in another way.
-        let signed = run.request.code.exposed.split(ascii: ".").prefix(2).joined(separator: ".")
-        return (
-            number,
-            oneTimeStore.use(
-                of: Secret(signed), "token of \(provider.issuer)", seconds: seconds, orThrow: .tokenOfFirebaseUsed)
-        )
+        return (number, oneTimeStore.use(of: token, in: run, orThrow: .tokenOfFirebaseUsed))
     }
 
     /// Spends the nonce, if it must be one that this server issued.
     func takeNonce(of run: SignInRun) async throws(SignInError) {
-        guard run.client.rules.nonce == .issued else { return }
+        guard run.client.rules.native.nonce == .issued else { return }
         try await signIns.store.takeIssuedNonce(of: run.request, at: run.environment.clock.now())
     }
 

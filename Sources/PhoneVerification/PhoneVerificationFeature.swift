@@ -50,8 +50,8 @@ package struct PhoneVerificationSettings: FeatureSettings {
             + configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
                 (
                     "providers",
-                    "\(provider.path) has desktop: on, so whoever makes another person scan a QR code gets that person's "
-                        + "number verified", "set desktop to off"
+                    "\(provider.path) has desktop: on, so whoever makes another person scan a QR code gets that "
+                        + "person's number verified", "set desktop to off"
                 )
             }
             + configuration.servers.filter { server in

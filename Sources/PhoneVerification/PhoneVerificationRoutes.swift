@@ -200,9 +200,9 @@ extension PhoneVerificationFeature {
             Asks the mobile operator of the device whether it has the number. Telco Finder finds the operator by the \
             number, at a provider that has it, if neither `operator` nor `mccmnc` is sent. With an `operator_token`, \
             which the app got from the operator, or with a `token` of Firebase Phone Number Verification, the response \
-            is the outcome. With the `method` `digital_credential`, the app asks the phone with `request`, and confirms \
-            with the wallet's response. Otherwise, the app opens \
-            `authorization_url` on the device, over the mobile network; the browser ends at `redirect_uri` with \
+            is the outcome. With the `method` `digital_credential`, the app asks the phone with `request`, and \
+            confirms with the wallet's response. Otherwise, the app opens `authorization_url` on the device, over the \
+            mobile network; the browser ends at `redirect_uri` with \
             `action=verify_phone&verification_id=…&status=pending&confirmation=…`, and the app posts the \
             `confirmation`. A confirmed number becomes the user's `phone_number`, verified; any other outcome changes \
             nothing.

@@ -25,8 +25,9 @@ struct PostgresEngine: StoreEngine {
             .write, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting,
             maximumWait: configuration.maximumWait, hooks, delayingBy: makeTimer())
         reads = WorkQueue(
-            .read, maximumBatch: 8, maximumWaiting: configuration.maximumWaiting,
-            maximumWait: configuration.maximumWait, hooks, delayingBy: makeTimer())
+            .read, maximumBatch: configuration.maximumBatch, maximumUnshared: 8,
+            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks,
+            delayingBy: makeTimer())
         for connection in connections[..<(size / 2)] {
             writes.addWorker("postgres-writer") { PostgresCommit.run($0, on: connection) }
         }
@@ -113,7 +114,7 @@ package struct PostgresConfiguration: Sendable {
     package var statementTimeout = Duration.seconds(5)
     /// The time limit of one attempt to connect.
     package var connectTimeout = Duration.seconds(5)
-    /// The most writes that share one commit.
+    /// The most writes that share one commit, and look-ups that share a statement.
     package var maximumBatch = 32
     /// The most calls that may wait, for writes and for reads each; a call beyond them is refused as `overloaded`.
     package var maximumWaiting = 4_096

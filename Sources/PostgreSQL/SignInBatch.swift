@@ -124,7 +124,8 @@ enum SignInBatch {
         ORDER BY user_id) AS found LEFT JOIN LATERAL (\
         SELECT \(UsersTable.columns), identities.moved_by, \(UsersTable.signInColumns) \
         FROM identities JOIN users ON users.id = identities.user_id AND users.id = found.user_id \
-        WHERE identities.issuer = found.issuer AND identities.subject = found.subject \
+        WHERE found.user_id IS NOT NULL \
+        AND identities.issuer = found.issuer AND identities.subject = found.subject \
         FOR NO KEY UPDATE OF users, identities) AS locked ON true
         """
 

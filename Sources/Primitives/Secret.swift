@@ -5,7 +5,6 @@ public struct Secret: Sendable, Hashable, Redacted {
     /// The secret text, for code that sends, hashes or compares it.
     public let exposed: String
 
-    /// Wraps a text.
     public init(_ text: String) { exposed = text }
 }
 

@@ -53,7 +53,6 @@ public struct UserAttributes<Value: Sendable & Hashable>: Sendable, Hashable {
     /// By ``UserAttribute/index``; empty while there is no value.
     @usableFromInline var values: [Value?] = []
 
-    /// No values.
     @inlinable public init() {}
 
     /// The value of an attribute; nil if it has none.

@@ -94,11 +94,9 @@ struct ProviderGrant: Sendable {
                 }
                 log("lease_taken_over", .warning)
             }
-            do throws(OIDCError) {
-                try await relyingParty.prepareValidation(at: metadata, correlationID: correlationID)
-            } catch {
-                throw SignInError(ofResource: error)
-            }
+            try await mappingErrors(
+                awaiting: try await relyingParty.prepareValidation(at: metadata, correlationID: correlationID),
+                to: SignInError.init(ofResource:))
             let request = record.request(sending: refreshToken, at: environment.clock.now())
             let leaseEnd = environment.clock.now().advanced(bySeconds: leaseTime.components.seconds)
             guard
@@ -224,7 +222,6 @@ struct ProviderGrant: Sendable {
     }
 
     /// Deletes tokens that must not be used any more, and records why, unless the row has changed.
-    /// - Parameter check: The check of the ID token that failed, if one did.
     private func end(
         _ record: ProviderTokenRecord, version: Int64, _ ending: Ending, _ check: IDTokenCheck? = nil
     ) async throws(SignInError) {
@@ -319,12 +316,10 @@ extension ProviderTokenRecord {
         return other != holder && hasSent(refreshToken)
     }
 
-    /// Whether a request with this refresh token is on record.
     fileprivate func hasSent(_ refreshToken: Secret) -> Bool {
         request?.refreshToken == TokenHash(sha256Of: refreshToken.exposed)
     }
 
-    /// The record of a request with a refresh token.
     fileprivate func request(sending refreshToken: Secret, at now: Timestamp) -> Request {
         if let request, hasSent(refreshToken) { return request }
         return Request(refreshToken: TokenHash(sha256Of: refreshToken.exposed), startedAt: now)

@@ -50,7 +50,6 @@ package struct ProviderResourcesFeature: Feature {
 
     /// Ends an erased user's consent at a provider, as far as the provider has an endpoint for that (RFC 7009). Apple
     /// demands it. A failure is logged: the account is erased all the same.
-    /// - Returns: What came of it.
     private static func revoke(
         _ record: ProviderTokenRecord, _ vault: TokenVault, in environment: Environment
     ) async -> String {
@@ -134,13 +133,10 @@ struct FetchResource: Sendable {
             guard let client = server.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
                 throw .grantMissing
             }
-            let metadata: ProviderMetadata
-            do throws(OIDCError) {
-                metadata = try await server.relyingParty.provider(
-                    for: nil, clientID: client.id, correlationID: correlationID)
-            } catch {
-                throw SignInError(ofResource: error)
-            }
+            let metadata = try await mappingErrors(
+                awaiting: try await server.relyingParty.provider(
+                    for: nil, clientID: client.id, correlationID: correlationID),
+                to: SignInError.init(ofResource:))
             let grant = ProviderGrant(
                 user: holder.user.id, provider: provider, client: client, relyingParty: server.relyingParty,
                 metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,
@@ -208,7 +204,6 @@ extension SignInError {
         "The provider refuses the stored refresh token. The response to an earlier refresh was lost, and probably the "
             + "next token with it. Sign the user in with the provider again.")
 
-    /// - Parameter check: The check of the ID token that failed.
     static func refreshedIDTokenInvalid(_ check: IDTokenCheck?) -> SignInError {
         let demand = check.map { " " + $0.demand.dropLast() + " (\($0.rawValue))." } ?? ""
         var error = SignInError(

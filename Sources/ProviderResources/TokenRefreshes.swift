@@ -88,7 +88,6 @@ extension SQLStore {
         }
     }
 
-    /// All tokens of a user.
     func providerTokens(of user: UserID) async throws(StorageError) -> [ProviderTokenRecord] {
         try await reads.submit { db in
             try db.all("\(ProviderTokensTable.select) WHERE user_id = ?", user, read: ProviderTokenRecord.init)

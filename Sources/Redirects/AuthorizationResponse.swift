@@ -37,7 +37,6 @@ extension RedirectSignIn {
     ///
     /// A response of the other kind is refused before its `state` is looked up, so that it cannot end the sign-in that
     /// it names.
-    /// - Parameter failedCheck: The check that the JWT fails.
     func opened(
         _ received: AuthorizationResponse, _ failedCheck: inout AuthorizationResponseCheck?
     ) async throws(SignInError) -> AuthorizationResponse {

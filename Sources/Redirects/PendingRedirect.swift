@@ -35,7 +35,6 @@ struct PendingRedirect: Sendable {
 /// and each is a row: texts that are base64url of random bytes are kept as these bytes, and what only the first leg
 /// needs is left out of the second.
 extension PendingRedirect {
-    /// The first byte.
     private static let version: UInt8 = 1
 
     var bytes: [UInt8] {
@@ -163,7 +162,6 @@ private struct CompactWriter {
     }
 }
 
-/// Reads what ``CompactWriter`` wrote.
 private struct CompactReader {
     private var rest: ArraySlice<UInt8>
     private var isBroken = false

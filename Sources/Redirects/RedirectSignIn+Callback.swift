@@ -4,7 +4,6 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// How a sign-in by redirects continues when the browser is back.
 extension RedirectSignIn {
     /// Continues with what the browser brought back.
     /// - Parameters:
@@ -248,7 +247,6 @@ extension RedirectSignIn {
     /// A response that belongs to no sign-in that is known. Anyone can bring one.
     /// - Parameters:
     ///   - received: Nil if its parameters cannot be read.
-    ///   - check: The check that a signed response fails.
     ///   - requestID: Stands for the correlation id, which is not known either.
     func failedOperation(
         of received: AuthorizationResponse?, at provider: String, _ browser: Secret?,

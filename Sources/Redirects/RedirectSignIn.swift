@@ -71,7 +71,6 @@ struct RedirectEnd: Sendable {
         purpose + [("status", "success"), ("tracking_id", start.trackingID ?? correlationID.text)]
     }
 
-    /// The URI that the browser is sent to.
     var location: String { AppRedirectURI.appending(items, to: start.redirectURI) }
 
     /// Where the browser goes once a user who must register has done so; nil unless the sign-in ended at a page of this
@@ -87,7 +86,6 @@ struct RedirectEnd: Sendable {
     var origin: String? { AppRedirectURI.origin(of: start.redirectURI) }
 }
 
-/// Where the browser goes next.
 enum RedirectStep: Sendable {
     /// To the choice of a carrier, or to the provider, within so many seconds. `browser` is for a cookie that must come
     /// back with the response.
@@ -95,7 +93,6 @@ enum RedirectStep: Sendable {
     case finished(RedirectEnd)
 }
 
-/// How a sign-in by redirects begins.
 extension RedirectSignIn {
     /// Begins: says where to send the browser.
     /// - Parameters:
@@ -215,9 +212,7 @@ extension RedirectSignIn {
     /// Anybody can write such a request. So it decides nothing but whether the sign-in begins, which of the client's
     /// own redirect URIs it ends at, and the hint that the provider gets.
     /// - Parameters:
-    ///   - provider: The provider's name in paths.
     ///   - namedIssuer: The issuer that the user shall sign in with (`iss`).
-    ///   - loginHint: Whom the provider may expect to sign in.
     ///   - targetLinkURI: Where the browser shall arrive; nil for the client's first redirect URI for pages.
     ///   - callbackURL: This server's redirect URI at the provider.
     /// - Throws: What is wrong with the request: sign-ins are not initiated at this provider, its issuer is another

@@ -36,7 +36,6 @@ package struct RedirectsFeature: Feature {
     let hasConsole: Bool
     /// The sign-ins that this process has started and that have not come back.
     let pendingStarts: OneTimeRecordQuota
-    /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
     let ends: RedirectEnds
     let lifetime: Int64

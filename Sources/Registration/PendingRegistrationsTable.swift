@@ -125,7 +125,6 @@ struct PendingRegistration: Sendable, Hashable {
     let clientID: String
     /// The provider's claims, to prefill the form.
     let profile: Profile
-    /// Which of the claims the provider verified.
     var verified = VerifiedFlags()
     /// The provider's further claims, encrypted by the use case.
     var claims: String?

@@ -18,7 +18,6 @@ struct RegistrationPage {
     let registration: PendingRegistration
     /// The provider's further claims, which a registration stores.
     let claims: ConsentedClaims
-    /// What a registration must have.
     let required: [UserAttribute]
     /// ``RegistrationCookie/formID``
     let id: String
@@ -289,7 +288,6 @@ extension APIError {
 /// A registration in progress that a browser's cookie is for: only the browser of the sign-in can complete it on the
 /// registration page.
 struct RegistrationCookie: Sendable {
-    /// The handle of ``RegistrationOffer``.
     let handle: Secret
     /// The `code_challenge` of the sign-in's start, if it had one.
     let codeChallenge: String?

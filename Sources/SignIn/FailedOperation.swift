@@ -57,7 +57,6 @@ package struct FailedOperation {
     package let flow: Flow
     /// Of the operation, in the logs.
     package let correlationID: String
-    /// The provider's name in the configuration.
     package let provider: String
     /// Nil if it was not known yet.
     package let client: SignInConfiguration.Client?
@@ -70,7 +69,6 @@ package struct FailedOperation {
     package let check: String?
     /// Configured texts that are shown, besides those of the client and the provider's metadata.
     package let known: [String]
-    /// Who caused the failure.
     package var origin: Origin
     /// Members of ``requested`` that cost much to make. Called only if they are recorded.
     package let costly: () -> [Member]
@@ -147,7 +145,6 @@ extension FailedOperation {
 
 extension FailedOperation.Value {
     /// An unverified token, and the result of each check.
-    /// - Parameter failed: The check that the token was refused by.
     package static func token<Check>(
         _ text: Secret, maximumBytes: Int, _ explanation: TokenExplanation<Check>?, failed: Check?
     ) -> Self {

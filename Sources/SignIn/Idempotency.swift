@@ -23,7 +23,6 @@ struct Idempotency: Sendable {
         case verified(VerifiedSignIn, isUnknown: Bool)
     }
 
-    /// One run of a sign-in.
     struct Turn: Sendable {
         fileprivate let key: IdempotencyKey
         fileprivate let window: Int64
@@ -370,7 +369,6 @@ final class IdempotencyTable: Sendable {
         }
     }
 
-    /// Keeps the outcome of a repeated sign-in.
     func keep(_ outcome: Idempotency.Outcome, for key: IdempotencyKey, at now: Timestamp) {
         state.withLock { $0.keep(.success(outcome), for: key, at: now) }
     }
@@ -419,7 +417,6 @@ extension IdempotencyTable.Result {
         }
     }
 
-    /// The session that the sign-in gave; nil if it gave none.
     fileprivate var session: GivenSession? {
         guard case .success(.signedIn(let session)) = self else { return nil }
         return session

@@ -2,7 +2,6 @@ import Logging
 package import OpenIDConnect
 package import Primitives
 
-/// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
     package var provider: ProviderReference
     /// The app; nil if the provider has one client only.
@@ -33,7 +32,6 @@ package struct RedirectStart: Sendable {
     package var sentNames: [String: String] = [:]
     /// Who begins: a browser without an API key, or an app.
     package var caller = CallerTerms()
-    /// What the browser is sent away for.
     package var purpose = Purpose.signIn
 
     package enum Purpose: Sendable, Hashable {
@@ -108,7 +106,6 @@ package enum AppRedirectURI {
         return DisplayText.line(String(path)) + (path.endIndex == uri.endIndex ? "" : "?…")
     }
 
-    /// The URI with more query parameters.
     package static func appending(_ items: [(name: String, value: String)], to uri: String) -> String {
         let separator = uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return uri + separator + String(decoding: PercentEncoding.form(items), as: UTF8.self)

@@ -6,9 +6,7 @@ package import StorageModel
 /// All use cases, over one store.
 package struct UseCases: Sendable {
     package var providers: Providers { environment.providers }
-    /// For the use cases of features.
     package let environment: Environment
-    /// For the sign-ins of features.
     package let completion: SignInCompletion
     package let signIn: SignInWithCode
     package let nonceIssuer: NonceIssuer
@@ -24,7 +22,6 @@ package struct UseCases: Sendable {
     /// - Parameters:
     ///   - readinessPatience: How long the store may take for its readiness.
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
-    ///   - observers: Called at the end of every sign-in.
     ///   - registrar: Registers unknown users. Without one, a sign-in creates its user.
     ///   - formerIdentitySources: Prove that accounts move. Without one, none does.
     package init(
@@ -72,9 +69,7 @@ package final class Environment: Sendable {
     package let logger: Logger
     /// For callers without an API key: the log lines that anyone can cause.
     package let refusals: LogSamplers
-    /// Called at the end of every sign-in.
     package let observers: [SignInObserver]
-    /// Called with each failed operation.
     package let failures: [FailureObserver]
 
     init(
@@ -105,7 +100,6 @@ public struct SignInConfiguration: Sendable {
     /// Whether the audit log records every sign-in and registration.
     public var auditsSignIns = false
 
-    /// The defaults.
     public init() {}
 
     /// A client that is registered with a provider.
@@ -145,7 +139,6 @@ public struct SignInConfiguration: Sendable {
         /// The rest of what is configured of it. A client has all members of its rules.
         public var rules: ClientRules
 
-        /// A client, by default with the default rules.
         public init(id: ClientID, authentication: ClientAuthentication, rules: ClientRules = ClientRules()) {
             self.id = id
             self.authentication = authentication
@@ -224,7 +217,6 @@ public struct SignInConfiguration: Sendable {
         public var allowedOrigins: [Origin] = []
         /// Whether a sign-in needs the code verifier.
         public var pkce = Client.PKCE.required
-        /// Who chooses the nonce.
         public var nonce = Client.Nonce.client
         /// Sign-ins with ID tokens that apps bring.
         public var native = NativeSignInRules()
@@ -257,7 +249,6 @@ public struct SignInConfiguration: Sendable {
         /// it was replaced.
         public var otherKey: ClientKey?
 
-        /// The defaults.
         public init() {}
 
         /// Adds the parameters of the provider. Of two values of one name, the client's counts.
@@ -277,13 +268,15 @@ public struct SignInConfiguration: Sendable {
 
         /// The audiences that such a token may have. If empty, there are no such sign-ins.
         public var audiences: [ClientID] = []
-        /// Who chooses the nonce.
         public var nonce = Nonce.issued
-        /// What is done with a code.
         public var code = CodeUse.ignore
 
-        /// The defaults.
         public init() {}
+
+        /// - Throws: `invalid_request` for a request without the nonce that its token must have.
+        package func check(_ request: SignInRequest) throws(SignInError) {
+            guard nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
+        }
     }
 
     /// A client's own session lifetimes; nil where ``Lifetimes`` applies.
@@ -315,7 +308,6 @@ public struct SignInConfiguration: Sendable {
         /// How long the identical sign-in may be repeated.
         public var retryWindow: Int64 = 60
 
-        /// The defaults.
         public init() {}
     }
 
@@ -326,7 +318,6 @@ public struct SignInConfiguration: Sendable {
         /// The keys that encrypt the signing keys in the store: the first encrypts, all decrypt.
         public var encryptionKeys: [EncryptionKey] = []
 
-        /// The defaults.
         public init() {}
     }
 }

@@ -10,7 +10,6 @@ struct ServiceStatus: Sendable {
     /// Counts of sign-ins by outcome.
     struct Outcomes: Sendable, Hashable {
         var signedIn: UInt64 = 0
-        /// Signed in for the first time.
         var signedUp: UInt64 = 0
         /// Links, transactions, and users who must register.
         var other: UInt64 = 0
@@ -33,7 +32,6 @@ struct ServiceStatus: Sendable {
         }
     }
 
-    /// A provider.
     struct Carrier: Sendable {
         let source: CarrierMetrics.Source
         /// Since the start of the process.
@@ -205,7 +203,6 @@ extension ServiceStatus {
     private static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 }
 
-/// The requests to providers, as the status page shows them.
 extension CarrierMetrics {
     var figures: [Source: Figures] {
         Dictionary(requests.map { ($0.source, Figures($0.durations)) }) { first, _ in first }
@@ -249,7 +246,6 @@ extension CarrierMetrics {
 }
 
 extension CarrierMetrics.Figures {
-    /// - Parameter durations: The issuer's requests by step and outcome.
     init(_ durations: Histogram) {
         for step in OutboundRequest.Destination.Step.allCases.indices {
             for outcome in 0..<CarrierMetrics.outcomes {

@@ -129,19 +129,18 @@ enum StatusPage {
         return status.failures.map { failure in
             let report = failure.report
             let texts = [
-                String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
-                report.network?.text ?? "–", report.outcome.name,
+                String(time(failure.at).dropLast(4)), report.kind.rawValue.replacing("_", with: " "),
+                report.provider ?? "–", report.network?.text ?? "–", report.outcome.name,
             ]
             let others = [report.check?.rawValue ?? "–", report.failedStep?.rawValue ?? "–"]
             return row(
-                cells: texts.map(HTML.escaped) + [
-                    wrapped(failure.cause ?? "–", class: "cause"), status.capsule(of: failure).map(capsuleLink) ?? "–",
+                texts.map(HTML.escaped) + [
+                    wrapped(failure.cause ?? "–", class: "cause"),
+                    status.capsule(of: failure).map {
+                        "<a href=\"status/capsule?failure=\(HTML.escaped($0))\">show</a>"
+                    } ?? "–",
                 ] + others.map(HTML.escaped) + [wrapped(failure.ask, class: "ask")])
         }.joined()
-    }
-
-    private static func capsuleLink(_ failure: String) -> String {
-        "<a href=\"status/capsule?failure=\(HTML.escaped(failure))\">show</a>"
     }
 
     private static func numbers(_ figures: [ServiceStatus.Figure]) -> String {
@@ -157,18 +156,14 @@ enum StatusPage {
         "<span class=\"\(name)\">\(HTML.escaped(text))</span>"
     }
 
-    private static func row(_ texts: [String]) -> String { row(cells: texts.map(HTML.escaped)) }
-
     /// - Parameter cells: HTML.
-    private static func row(cells: [String]) -> String {
+    private static func row(_ cells: [String]) -> String {
         "<tr>" + cells.map { "<td>\($0)</td>" }.joined() + "</tr>"
     }
 
     private static func nothing(_ text: String, columns: Int) -> String {
         "<tr><td colspan=\"\(columns)\">\(text)</td></tr>"
     }
-
-    private static func words(_ name: String) -> String { String(name.map { $0 == "_" ? " " : $0 }) }
 
     /// Such as `2026-11-21 01:02:03 UTC`.
     private static func time(_ moment: Timestamp) -> String {
@@ -186,10 +181,7 @@ enum StatusPage {
 
 extension BrowserPages {
     /// A page for administrators: its bar leads to their other pages.
-    /// - Parameters:
-    ///   - root: The relative path of the front page: a proxy or a tunnel may move the pages.
-    ///   - isStatus: Whether this is the page that the bar names "Status".
-    ///   - skip: The text of the link to the main part, for keyboards.
+    /// - Parameter root: The relative path of the front page: a proxy or a tunnel may move the pages.
     fileprivate static func ofAdministrators(
         title: String, root: String, isStatus: Bool = false, head: String = "", skip: String, attributes: String = "",
         _ main: String, foot: String

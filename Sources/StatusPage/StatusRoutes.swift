@@ -10,7 +10,6 @@ struct StatusRoutes {
     /// The pause between two events.
     private static let pause = Duration.seconds(2)
 
-    /// The current status.
     let status: @Sendable () async throws -> ServiceStatus
     /// The capsule of a failure in the status; nil if there is none.
     var capsule: @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }
@@ -40,8 +39,9 @@ struct StatusRoutes {
             do {
                 while true {
                     let now = Array(try await status().json.text.utf8)
-                    // A comment keeps the connection alive.
-                    try await writer.write(now == sent ? Array(": as before\n\n".utf8) : Self.event(now))
+                    // A comment keeps the connection alive. JSON of one line is an event (WHATWG HTML, section 9.2.5).
+                    let begin = now == sent ? ": as before" : "event: status\ndata: "
+                    try await writer.write(Array(begin.utf8) + (now == sent ? [] : now) + Array("\n\n".utf8))
                     sent = now
                     try await Task.sleep(for: Self.pause)
                 }
@@ -65,11 +65,6 @@ struct StatusRoutes {
             status: .ok,
             headers: [.contentType: "application/json", .cacheControl: "no-store"],
             body: Array(capsule.json.text.utf8))
-    }
-
-    /// JSON of one line as an event (WHATWG HTML, section 9.2.5).
-    private static func event(_ json: [UInt8]) -> [UInt8] {
-        Array("event: status\ndata: ".utf8) + json + Array("\n\n".utf8)
     }
 }
 

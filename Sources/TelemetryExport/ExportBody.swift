@@ -20,9 +20,6 @@ package struct TelemetryResource: Sendable, Hashable {
 
 extension TelemetryResource {
     /// The body of a request: spans or metrics with what made them.
-    /// - Parameters:
-    ///   - list: The name of the outermost list.
-    ///   - scopes: The name of the list within it.
     func body(
         _ list: StaticString, _ scopes: StaticString, capacity: Int, _ content: (inout JSONObjectWriter) -> Void
     ) -> [UInt8] {
@@ -123,9 +120,7 @@ extension SpanKind {
 extension TelemetryResource {
     /// Metrics as the body of a request to `/v1/metrics`: an `ExportMetricsServiceRequest` of OpenTelemetry's protocol
     /// 1.x, in its JSON encoding. Sums and histograms are cumulative: they count from the start of the process.
-    /// - Parameters:
-    ///   - start: When counting began, in nanoseconds since 1970.
-    ///   - now: When the values were read, in nanoseconds since 1970.
+    /// - Parameter start: When counting began, in nanoseconds since 1970, as the time of the values.
     package func body(_ readings: [MetricReading], since start: UInt64, at now: UInt64) -> [UInt8] {
         let (start, now) = (String(start), String(now))
         return body("resourceMetrics", "scopeMetrics", capacity: 64 * 1024) { json in

@@ -53,7 +53,6 @@ package struct SpanBatching: Sendable {
     private var deadline: Duration?
     package private(set) var counts = Counts()
 
-    /// - Parameter timeout: The limit of one export.
     package init(_ limits: Limits = Limits(), timeout: Duration) {
         self.limits = limits
         self.timeout = timeout
@@ -121,7 +120,6 @@ package struct SpanBatching: Sendable {
         if deadline != nil { drop() }
     }
 
-    /// - Returns: Whether there is a batch.
     private mutating func fill() -> Bool {
         if batch.isEmpty {
             let taken = queue.entries.prefix(limits.batch)

@@ -1,4 +1,3 @@
-import LatchkeyConfiguration
 package import LatchkeyService
 package import Logging
 package import Observability
@@ -27,13 +26,13 @@ package struct TelemetryExportFeature: Feature {
         guard let endpoint = settings.endpoint else { return nil }
         // The administrator names the receiver, so it may be on this machine or in a private network.
         // `outbound.proxy` is used for other machines.
-        let client = try context.makeClient {
-            $0.perHostConnections = 2
-            $0.maximumIdleConnections = 2
-            $0.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
-            $0.urlPolicy = settings.urlPolicy
-            if endpoint.isLoopback { $0.proxy = nil }
-        }
+        var outbound = context.configuration.outboundHTTP
+        outbound.perHostConnections = 2
+        outbound.maximumIdleConnections = 2
+        outbound.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
+        outbound.urlPolicy = settings.urlPolicy
+        if endpoint.isLoopback { outbound.proxy = nil }
+        let client = try LatchkeyService.makeClient(outbound)
         let headers = [("Content-Type", "application/json")] + settings.headers.map { ($0.name, $0.value.exposed) }
         let exporter = TelemetryExporter(
             TelemetryResource(serviceName: settings.serviceName, version: LatchkeyVersion.text),
@@ -100,9 +99,6 @@ package final class TelemetryExporter: Sendable {
     private let start = TelemetryExporter.now()
     private let running = Mutex<[Task<Void, Never>]>([])
 
-    /// - Parameters:
-    ///   - metricsInterval: The time from one export of metrics to the next.
-    ///   - send: Posts an export.
     package init(
         _ resource: TelemetryResource, metricsInterval: Duration, limits: SpanBatching.Limits = .init(),
         random: RandomSource = .system, uptime: Uptime = .system, logger: Logger, send: @escaping TelemetrySender
@@ -122,10 +118,8 @@ package final class TelemetryExporter: Sendable {
         if spans.withLock({ $0.add(span, at: now) }) { spansWakeup.signal() }
     }
 
-    /// What became of the spans so far.
     package var counts: SpanBatching.Counts { spans.withLock { $0.counts } }
 
-    /// The spans that wait or are being exported.
     package var waiting: Int { spans.withLock { $0.waiting } }
 
     package func run(_ registry: MetricsRegistry) {

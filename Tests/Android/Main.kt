@@ -1,40 +1,40 @@
-package com.example.signin
+package latchkey.client.tests
 
+import latchkey.client.Latchkey
+import latchkey.client.LatchkeyException
+import latchkey.client.TokenStore
+import latchkey.client.Tokens
+import latchkey.client.codeChallenge
+import latchkey.client.finishSignIn
+import latchkey.client.newCodeVerifier
+import latchkey.client.signIn
+import latchkey.client.startSignIn
 import org.json.JSONObject
-
-/** Keeps tokens in memory. */
-class MemoryTokenStore : TokenStore {
-    var tokens: Tokens? = null
-    var saves = 0
-    override fun load() = tokens
-    override fun save(tokens: Tokens?) {
-        this.tokens = tokens
-        saves += 1
-    }
-}
-
-fun assert(isTrue: Boolean, what: String) {
-    if (!isTrue) throw AssertionError(what)
-}
-
-/** The code of the error of a call that must fail. */
-fun errorOf(call: () -> Unit): String {
-    try {
-        call()
-    } catch (error: LatchkeyException) {
-        return error.code
-    }
-    throw AssertionError("the call did not fail")
-}
 
 /**
  * The walk of Tests/Android/check.py, which plays the carrier's SDK and the browser: it answers each line of the
- * standard output, "sdk" or a URL, with what they return.
+ * standard output, "sdk" or a URL, with what they return. The arguments are the URLs of the server, of the simulated
+ * carriers and of Google's stand-in.
  */
 fun main(arguments: Array<String>) {
+    val (server, carriers, google) = arguments
+    signIns(server)
+    native(server, google)
+    numbers(server, carriers)
+    digitalCredentials()
+    visits()
+    println("ok")
+}
+
+fun client(server: String, store: TokenStore, apiKey: String = "demo-key") =
+    Latchkey(server, "demo-app", apiKey, store)
+
+/** Sign-ins by code, and the session. */
+private fun signIns(server: String) {
+    val redirectURI = "$server/sign-in"
     val store = MemoryTokenStore()
     val other = MemoryTokenStore()
-    fun client(store: TokenStore, apiKey: String = arguments[2]) = Latchkey(arguments[0], arguments[1], apiKey, store)
+    fun client(store: TokenStore, apiKey: String = "demo-key") = client(server, store, apiKey)
     fun signIn(latchkey: Latchkey): Boolean {
         println("sdk")
         val sdk = JSONObject(readLine()!!)
@@ -76,13 +76,13 @@ fun main(arguments: Array<String>) {
 
     // The browser of another device.
     val browser = client(other)
-    val pending = browser.startSignIn(arguments[3])
+    val pending = browser.startSignIn(redirectURI)
     println(pending.url)
     val callback = readLine()!!
     val foreign = "app:/x?status=success&session_id=y"
     assert(errorOf { browser.finishSignIn(pending, foreign) } == "foreign_callback", "foreign callback")
-    assert(errorOf { browser.finishSignIn(browser.startSignIn(arguments[3]), callback) } == "invalid_grant", "verifier")
-    val again = browser.startSignIn(arguments[3])
+    assert(errorOf { browser.finishSignIn(browser.startSignIn(redirectURI), callback) } == "invalid_grant", "verifier")
+    val again = browser.startSignIn(redirectURI)
     println(again.url)
     assert(!browser.finishSignIn(again, readLine()!!), "the same user")
     assert(browser.me().getLong("user_id") == user, "the same user")
@@ -92,7 +92,7 @@ fun main(arguments: Array<String>) {
     // After a fault of the operator, an app goes on to its next way; what no other way would change is no such error.
     for ((code, isLeft) in listOf(
         "not_on_mobile_network" to true, "carrier_error" to true, "carrier_timeout" to true, "access_denied" to true,
-        "invalid_request" to false, "invalid_id_token" to false)) {
+        "user_already_exists" to true, "invalid_request" to false, "invalid_id_token" to false)) {
         try {
             browser.finishSignIn(again, again.redirectURI + "?action=login&status=failure&error=" + code)
             throw AssertionError("a failure with $code did not fail")
@@ -100,12 +100,14 @@ fun main(arguments: Array<String>) {
             assert(error.code == code && error.leavesOtherWays == isLeft, "another way after $code")
         }
     }
-    assert(errorOf { latchkey.linkNumber("x", "310010") } == "invalid_request", "a number at a provider of codes")
-
     latchkey.signOut()
     assert(store.tokens == null && errorOf { latchkey.me() } == "signed_out", "signed out")
     assert(!signIn(latchkey), "the user is known")
     latchkey.eraseAccount()
     assert(store.tokens == null, "erased")
-    println("ok")
+    println("sdk")
+    val device = Device({ "" }, { it.openConnection() })
+    device.carrier(latchkey, JSONObject(readLine()!!))
+    assert((device.shown.single() as JSONObject).getLong("user_id") != user, "a new user")
+    latchkey.eraseAccount()
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles Clients/Android/Latchkey.kt, and signs in with it at a running demonstration; see scripts/android-client.
+"""Compiles Clients/Android, and signs in with it at a running demonstration; see scripts/android-client.
 
     Tests/Android/check.py --latchkey-dev .build/debug/latchkey-dev
 """
@@ -17,10 +17,14 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/Browser"))
-from demonstration import demonstration  # noqa: E402
+from demonstration import demonstration, google  # noqa: E402
 
 # Android's own package org.json.
 JSON = "/usr/share/java/json-android.jar"
+
+FIREBASE = {"phone": {
+    "kind": "firebase_pnv", "project_number": "123456789012", "project_id": "shop-1", "register_unknown_numbers": True,
+    "jwks_uri": "CARRIERS/firebase/v1beta/jwks"}}
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -52,9 +56,9 @@ def browse(url, redirect_uri):
 
 
 def compiled(folder):
-    """The program with the client and Main.kt. A warning is an error."""
+    """The program with the client and its tests. A warning is an error."""
     jar = f"{folder}/app.jar"
-    sources = [ROOT / "Clients/Android/Latchkey.kt", ROOT / "Tests/Android/Main.kt"]
+    sources = sorted(file for name in ("Clients", "Tests") for file in (ROOT / name / "Android").glob("*.kt"))
     command = ["kotlinc", "-Werror", "-cp", JSON, *map(str, sources), "-include-runtime", "-d", jar]
     subprocess.run(command, check=True, timeout=300)
     return jar
@@ -66,13 +70,13 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         jar = compiled(folder)
-        print("android: Clients/Android/Latchkey.kt compiles", flush=True)
-        with demonstration(options.latchkey_dev) as (base, carriers):
+        print("android: Clients/Android compiles", flush=True)
+        with (google(options.latchkey_dev) as (issuer, providers),
+              demonstration(options.latchkey_dev, {**providers, **FIREBASE}) as (base, carriers)):
             redirect_uri = base + "/sign-in"
-            command = ["java", "-cp", f"{jar}:{JSON}", "com.example.signin.MainKt"]
+            command = ["java", "-cp", f"{jar}:{JSON}", "latchkey.client.tests.MainKt"]
             app = subprocess.Popen(
-                [*command, base, "demo-app", "demo-key", redirect_uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                text=True)
+                [*command, base, carriers, issuer], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
             def tell(text):
                 app.stdin.write(text + "\n")
@@ -91,7 +95,7 @@ def main():
                     from_sdk()
             if app.wait(30) or said != "ok":
                 raise SystemExit(f"android: the app ended with {app.returncode}")
-    print("android: sign-in, refresh, other sessions, sign-out and erasing: ok")
+    print("android: sign-ins by code, ID token and number, verifications, refresh, sign-out and erasing: ok")
 
 
 main()

@@ -6,13 +6,14 @@ Tests/Browser/clients.py --latchkey-dev .build/debug/latchkey-dev
 """
 import argparse
 import contextlib
+import json
 import pathlib
 import re
 import shutil
 import urllib.parse
 import urllib.request
 
-from demonstration import demonstration, free_port
+from demonstration import demonstration, free_port, google
 from frontend import Origin
 from webdriver import Browser
 
@@ -184,11 +185,16 @@ class Stage:
         self.state("another way, because of not_on_mobile_network")
         assert self.browser.url == page.url + "/sign-in", self.browser.url
         if page is self.own:
-            # An operator that is unknown: the browser stays in the page.
+            # A network that no operator serves: the browser stays in the page.
             asked = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '99999', appState: 7 })"
-                                     ".then(({ status, reason, next, mccmnc, error, appState }) =>"
-                                     " [status, reason, next, mccmnc, error.status, appState])")
-            assert asked == {"value": ["fallback", "operator_unknown", "other", "99999", 400, 7]}, asked
+                                     ".then(({ status, reason, next, providers, mccmnc, error, appState }) =>"
+                                     " [status, reason, next, providers, mccmnc, error.status, appState])")
+            providers = ["acme", "google", "meetings", "zenkey"]
+            assert asked == {"value": ["fallback", "operator_unknown", "other", providers, "99999", 0, 7]}, asked
+            # An operator of that name.
+            asked = self.browser.ask("latchkey.signInWithNumber({ operator: 'none' })"
+                                     ".then(({ reason, operator, error }) => [reason, operator, error.status])")
+            assert asked == {"value": ["operator_unknown", "none", 400]}, asked
             assert "sign-in" not in self.browser.run("return JSON.stringify({ ...sessionStorage })")
         # A fault of the operator leads to another way, too.
         self.on_phone(page, "cellular:northwind:jane")
@@ -252,6 +258,119 @@ class Stage:
         assert self.browser.ask(number) == {"value": ["+12025550123", True]}, self.browser.ask(number)
         # The number is another user's in other steps.
         assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
+
+    def native(self, page):
+        """An ID token of Google's script signs in, once, as the user that a redirect signs in."""
+        self.browser.go(page.url + "/")
+        self.state("There is no session")
+        self.browser.click("#google")
+        self.state("1 identity")
+        assert self.browser.ask("latchkey.me().then((user) => user.name)") == {"value": "Jane Doe"}
+        twice = ("(async () => { const nonce = await latchkey.nonce('google');"
+                 " const id_token = await googleIDToken(nonce);"
+                 " const { status } = await latchkey.signInNatively('google', { id_token, nonce });"
+                 " const error = await latchkey.signInNatively('google', { id_token, nonce }).catch((error) => error);"
+                 " return [status, error.status]; })()")
+        assert self.browser.ask(twice) == {"value": ["success", 401]}, self.browser.ask(twice)
+        assert "error" not in self.browser.ask("latchkey.eraseAccount()")
+
+    # The aggregator's part of the server is scripted in the next two steps, and the browser's function is a mock.
+
+    REQUEST = {"protocol": "openid4vp-v1-unsigned", "data": {"nonce": "n", "dcql_query": {"credentials": []}}}
+    CREDENTIAL = {"protocol": "openid4vp-v1-unsigned", "data": {"vp_token": {"phone": "a~b"}}}
+    METHODS = {"methods": [
+        {"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
+        {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
+        "fallback": ["acme"]}
+
+    @contextlib.contextmanager
+    def scripted(self, responses):
+        self.own.scripted, self.own.posted = {"/auth/number/methods": (200, self.METHODS), **responses}, []
+        try:
+            yield
+        finally:
+            self.own.scripted = {}
+
+    def mock(self, outcome):
+        """The browser's digital credentials: it gives one, its user dismisses it, or it lacks the function."""
+        self.browser.run(
+            "window.DigitalCredential = class {}; if (arguments[0] === 'lacks') delete window.DigitalCredential;"
+            "const [outcome, credential] = arguments; window.asked = null;"
+            "navigator.credentials.get = async (asked) => { window.asked = asked;"
+            " if (outcome === 'dismisses') throw new DOMException('no', 'NotAllowedError');"
+            " return { type: 'digital', ...credential }; };", outcome, self.CREDENTIAL)
+
+    def credential(self, page):
+        """A digital credential comes before the mobile network, and what refuses it leads there."""
+        start, end = "/auth/carriers/start", "/auth/carriers/start/s/confirmation"
+        body = urllib.parse.urlencode({"operator": "northwind", "operator_token": self.token("jane")}).encode()
+        asked = urllib.request.Request(self.own.upstream + "/auth/number/sign-in", body, {"X-API-KEY": "demo-key"})
+        tokens = urllib.request.urlopen(asked, timeout=10).read()
+        started = (201, {"sign_in_id": "s", "request": self.REQUEST, "expires_in": 300})
+        for outcome, ended, in_page in (
+            ("gives", (200, tokens), ["success", None, None, 7]),
+            ("gives", (403, {"error": "sim_swapped"}), ["fallback", "sim_swapped", ["acme"], 7]),
+            ("gives", (401, {"error": "credential_invalid"}), None), ("dismisses", None, None), ("lacks", None, None),
+        ):
+            with self.scripted({start: started, end: ended}):
+                self.on_phone(page, "cellular:northwind:jane")
+                self.mock(outcome)
+                if in_page:
+                    said = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010', appState: 7 }).then("
+                                            "({ status, reason, providers, appState }) =>"
+                                            " [status, reason ?? null, providers ?? null, appState])")
+                    assert said == {"value": in_page}, said
+                    assert self.browser.run("return window.asked") == {"digital": {"requests": [self.REQUEST]}}
+                else:
+                    self.browser.click("#number")
+                    self.state(", +12025550123")
+                sent = [path for path, _ in self.own.posted]
+                assert sent == {"lacks": [], "dismisses": [start]}.get(outcome, [start, end]), (outcome, sent)
+                if end in sent:
+                    bodies = [json.loads(body) for _, body in self.own.posted]
+                    assert bodies == [{"mccmnc": "310010", "method": "digital_credential"}, self.CREDENTIAL], bodies
+                asked = self.browser.ask("latchkey.me().then((user) => user.phone_number)")
+                is_refused = in_page and in_page[0] == "fallback"
+                assert asked == ({"error": "invalid_token"} if is_refused else {"value": "+12025550123"}), asked
+
+    def credential_verifies(self, page):
+        """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
+        path = "/users/me/phone/verifications"
+        end = path + "/v/confirmation"
+        started = (201, {"verification_id": "v", "status": "pending", "request": self.REQUEST})
+        outcome = {"verification_id": "v", "status": "mismatch", "phone_number": "+1", "operator": "carriers"}
+        self.on_phone(page, "cellular:northwind:jane")
+        self.browser.wait("verify.js", lambda: self.browser.run("return 'keeping' in window;"))
+        signed_in = self.browser.ask("(async () => keeping.signInWithOperatorToken("
+                                     "await operatorToken({ mccmnc: '310010' }), { operator: 'northwind' })"
+                                     ".then(({ status }) => status))()")
+        assert signed_in == {"value": "success"}, signed_in
+        with self.scripted({path: started, end: (200, outcome)}):
+            self.mock("gives")
+            self.verify("the number is mismatch")
+            assert [(path, json.loads(body)) for path, body in self.own.posted] == [
+                (path, {"provider": "carriers", "phone_number": "+12025550123", "mccmnc": "310010",
+                        "method": "digital_credential"}), (end, self.CREDENTIAL)], self.own.posted
+            self.own.scripted[end] = (401, {"error": "user_already_exists"})
+            asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310010' })")
+            assert asked == {"error": "user_already_exists"}, asked
+            self.mock("dismisses")
+            self.own.scripted["/auth/number/methods"] = (200, {**self.METHODS, "methods": self.METHODS["methods"][:1]})
+            asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310010' })")
+            assert asked == {"error": "phone_refused"}, asked
+        # Without credentials, the browser goes to the operator.
+        with self.scripted({}):
+            self.mock("lacks")
+            self.verify("the number is verified")
+        asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '99999' })")
+        assert asked == {"error": "operator_unknown"}, asked
+        assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
+
+    def token(self, user):
+        """An operator token of a user's SIM."""
+        body = urllib.parse.urlencode({"user": user}).encode()
+        url = self.own.operators + "/operators/northwind/operator-tokens"
+        return json.load(urllib.request.urlopen(url, body, timeout=10))["operator_token"]
 
     @contextlib.contextmanager
     def fault(self, name):
@@ -439,10 +558,12 @@ def check_document():
 def stage(latchkey_dev, driver, **environment):
     with Origin().serving() as own, Origin().serving() as other:
         environment.update(
-            LATCHKEY_PUBLIC_URL=own.url, LATCHKEY_ALLOWED_ORIGINS=other.url, LATCHKEY_ALLOW_LOOPBACK_HTTP="true")
-        with demonstration(latchkey_dev, **environment) as (base, carriers):
+            LATCHKEY_PUBLIC_URL=own.url, LATCHKEY_ALLOWED_ORIGINS=other.url)
+        with (google(latchkey_dev) as (issuer, providers),
+              demonstration(latchkey_dev, providers, **environment) as (base, carriers)):
             own.latchkey = other.latchkey = own.url
             own.operators = other.operators = carriers
+            own.google = other.google = issuer
             own.upstream = base
 
             @contextlib.contextmanager
@@ -477,6 +598,12 @@ def main():
             for name in ("redirect", "failure", "foreign_outcome", "popup", "no_popup", "sign_out", "refresh",
                          "other_places", "number", "number_by_sim", "number_falls_back", "verification"):
                 walk(opened, f"{kind} origin: {name}", lambda on: getattr(on, name)(getattr(on, kind)))
+        # Of another origin only: on its own one, Latchkey takes neither without an API key.
+        walk(opened, "other origin: native", lambda on: on.native(on.other))
+        walk(opened, "other origin: credential", lambda on: on.credential(on.other))
+        for kind in ("own", "other"):
+            walk(opened, f"{kind} origin: credential_verifies",
+                 lambda on: on.credential_verifies(getattr(on, kind)))
         walk(opened, "the first page", lambda on: on.first_page())
         walk(opened, "two tabs", lambda on: on.tabs(with_locks=True))
         walk(opened, "two tabs without locks", lambda on: on.tabs(with_locks=False))

@@ -136,8 +136,9 @@ class Console:
         assert self.browser.run("return innerWidth") == self.size[0]
         assert self.browser.run("return matchMedia('(prefers-color-scheme: dark)').matches") == self.dark
         self.called(
-            "GET /auth/providers 200", "GET /demo/device 200", "GET /demo/people 200", "GET /users/me 401")
-        self.says("#trace > .upkeep summary", "4 calls for the page itself")
+            "GET /auth/providers 200", "GET /demo/device 200", "GET /auth/number/methods 200", "GET /demo/people 200",
+            "GET /users/me 401")
+        self.says("#trace > .upkeep summary", "5 calls for the page itself")
         bottom = self.browser.run(
             "scrollTo(0, 0); return document.querySelector('button.primary').getBoundingClientRect().bottom;")
         assert bottom <= self.size[1], f"the first button is {bottom - self.size[1]} pixels below the fold"
@@ -172,6 +173,8 @@ class Console:
     def by_number(self):
         """One tap signs in by number: over the mobile network, or else with the SIM card. Without one, other ways."""
         self.open()
+        ladder = "the SIM card\nthe mobile network\nanother way: acme, meetings, zenkey"
+        self.says(".ladder", ladder)
         self.seen("number")
         self.browser.click("button[data-provider=number]")
         self.wait("#method-list li")
@@ -188,6 +191,7 @@ class Console:
         self.sign_out()
         self.choose("#sim-card", "northwind:ravi")
         self.choose("#connection", "wifi")
+        self.says(".ladder", ladder.replace("network", "network, off now"))
         self.seen("number-wifi")
         self.browser.click("button[data-provider=number]")
         self.says("#news", "Over Wi-Fi, the operator recognised the SIM card")
@@ -205,6 +209,7 @@ class Console:
         """Without a SIM card the page offers the other ways, and one of them signs in."""
         self.open()
         self.choose("#sim-card", "")
+        self.browser.wait("no way by number", lambda: self.browser.text(".ladder").startswith("another way"))
         self.browser.click("button[data-provider=number]")
         self.wait("#fallback")
         self.says("#fallback", "not_on_mobile_network")

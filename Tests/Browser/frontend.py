@@ -5,6 +5,7 @@ One is a proxy that serves Latchkey and a frontend. The other serves only the fr
 import contextlib
 import http.client
 import http.server
+import json
 import pathlib
 import sys
 import threading
@@ -31,7 +32,9 @@ class Origin:
         # For how many seconds a refresh waits for a second one.
         self.hold_seconds = 0
         self.refused = 0
-        self.operators = ""
+        self.operators = self.google = ""
+        # Responses by path, each a status and a body, in place of Latchkey's; and the bodies of the requests.
+        self.scripted, self.posted = {}, []
         self.lock = threading.Condition()
         origin = self
 
@@ -67,11 +70,17 @@ class Origin:
             text = page.read_text().replace("https://login.example", self.latchkey)
             text = text.replace("http://127.0.0.1:8080", self.latchkey)
             text = text.replace("https://phone.example", self.operators)
+            text = text.replace("https://google.example", self.google)
             self.send(
                 request, 200, [("Content-Type", TYPES[page.suffix]), ("Cache-Control", "no-store")], text.encode()
             )
         elif self.upstream is None:
             self.send(request, 404, [], b"")
+        elif path in self.scripted:
+            self.posted += [(path, body.decode())] if request.command == "POST" else []
+            status, content = self.scripted[path]
+            self.send(request, 200 if request.command == "OPTIONS" else status, self.sharing(request),
+                      content if isinstance(content, bytes) else json.dumps(content).encode())
         elif path == "/auth/token" and request.command == "POST":
             with self.refreshing():
                 self.forward(request, body)
@@ -88,7 +97,7 @@ class Origin:
 
     def sharing(self, request):
         return [("Access-Control-Allow-Origin", request.headers.get("Origin") or self.url),
-                ("Content-Type", "application/json")]
+                ("Access-Control-Allow-Headers", "authorization, content-type"), ("Content-Type", "application/json")]
 
     @contextlib.contextmanager
     def refreshing(self):

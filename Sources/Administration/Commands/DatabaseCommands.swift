@@ -159,7 +159,6 @@ private func onDatabaseFile<Value>(
 
 /// The migrations of a database: those done, and those missing.
 package struct DatabaseSteps: Sendable, Hashable {
-    /// The completed migrations, by name, in order.
     package let done: [String]
     /// The migrations that the next start, or ``run(on:)``, runs.
     package let pending: [String]

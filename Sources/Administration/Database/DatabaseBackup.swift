@@ -23,7 +23,6 @@ enum DetachedDatabase {
         }
     }
 
-    /// How many rows each table has.
     static func rowCounts(_ db: SQLiteConnection) throws -> [String: Int64] {
         let names = try db.session.all(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -60,7 +59,6 @@ package struct DatabaseBackup: Sendable, Hashable {
     /// The copy is written under a temporary name, flushed, read again from the disk and checked, and then renamed:
     /// there is a complete backup or none. Its mode is 0600.
     ///
-    /// - Parameter replaces: Whether an existing file at the path is replaced.
     /// - Throws: ``StorageError``, and then there is no new file.
     package static func make(
         of configuration: SQLiteConfiguration, at path: String, replaces: Bool
@@ -131,7 +129,6 @@ package struct DatabaseBackup: Sendable, Hashable {
     }
 }
 
-/// A backup that was restored.
 package struct DatabaseRestore: Sendable, Hashable {
     /// The version of the backup's tables; the next start brings them up to date.
     package let steps: Int
@@ -170,7 +167,6 @@ package struct DatabaseRestore: Sendable, Hashable {
     private static let inUse = StorageError(
         .unavailable, reason: "the database is open in another process; stop the servers that use it first")
 
-    /// The checks before the copy.
     private static func refuse(_ backup: String, for database: String) throws(StorageError) {
         guard let found = FileAttributes(backup) else {
             throw StorageError(.unavailable, reason: "there is no such file")

@@ -8,7 +8,6 @@ package struct DatabaseTransfer: Sendable, Hashable {
         package let rows: Int64
     }
 
-    /// The progress of the copy.
     package struct Progress: Sendable, Hashable {
         package let table: String
         package let rows: Int64
@@ -18,7 +17,6 @@ package struct DatabaseTransfer: Sendable, Hashable {
         package let isChecking: Bool
     }
 
-    /// The copied tables, in order.
     package let tables: [Table]
 
     /// Copies all rows with their numbers, in one transaction of the target; reads them again there, and commits only
@@ -194,7 +192,6 @@ extension TableShape {
     /// The number of rows in memory at a time.
     private static let batch = 500
 
-    /// Reads all rows, in batches.
     func readRows(in db: SQLSession, _ body: (TransferRows) throws -> Void) throws {
         switch db.engine {
         case .sqlite: try readOneAfterTheOther(in: db, body)

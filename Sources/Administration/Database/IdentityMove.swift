@@ -31,10 +31,6 @@ extension IdentityMovesTable {
             earlierDeparture: row.optionalNumber(4), earlierArrival: row.optionalNumber(5))
     }
 
-    static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
-        try db.perform("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
-    }
-
     private static let select =
         "SELECT id, user_id, moved_at, undone_at, earlier_departure, earlier_arrival FROM identity_moves"
 }

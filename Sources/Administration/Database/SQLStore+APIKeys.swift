@@ -2,18 +2,15 @@ package import Primitives
 package import Storage
 package import StorageModel
 
-/// The result of adding an API key.
 package enum APIKeyAddition: Sendable, Hashable {
     case added
     /// A key that is not revoked has the name.
     case nameTaken
-    /// The limit is reached.
     case tooMany
 }
 
 /// Changes of the table `api_keys`, which the core only reads.
 extension SQLStore {
-    /// All keys, the revoked ones too.
     package func apiKeysWithRevoked(limit: Int) async throws(StorageError) -> [StoredAPIKey] {
         try await reads.submit { db in try APIKeysTable.keys("", limit: limit, in: db) }
     }

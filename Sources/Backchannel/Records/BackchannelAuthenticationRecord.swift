@@ -44,7 +44,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
         var network: MCCMNC? { carrier?.network }
     }
 
-    /// The user that the provider vouches for.
     struct VouchedUser: Sendable, Hashable {
         var identity: Identity
         /// The provider's claims.
@@ -140,7 +139,6 @@ extension BackchannelAuthenticationRecord {
 
 /// Why a backchannel authentication failed, stored until the client asks.
 struct BackchannelAuthenticationFailure: Sendable, Hashable {
-    /// As it is stored.
     let text: String
 
     static let contradiction = Self(text: "contradiction")
@@ -164,7 +162,6 @@ struct BackchannelAuthenticationFailure: Sendable, Hashable {
         carrier(error.providerCode ?? (error.errorType == .configurationError ? "invalid_client" : "server_error"))
     }
 
-    /// The error for the client.
     var error: SignInError {
         let parts = text.split(ascii: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.last) {

@@ -74,11 +74,8 @@ extension BackchannelAuthentication {
 
     /// The provider's callback. The token is checked first, so that others learn nothing.
     private func receiveNotification(_ request: Request, at provider: String) async throws -> Response {
-        let token: Secret
-        do throws(APIError) {
-            token = try request.bearerToken().secret
-        } catch {
-            throw APIError.notificationTokenMissing
+        let token = try mappingErrors(try request.bearerToken().secret) { (_: APIError) in
+            APIError.notificationTokenMissing
         }
         let notifier = try await authenticate(token, at: provider, requestID: request.id)
         let notification: BackchannelNotification

@@ -19,7 +19,6 @@ struct CapsuleCommand: AsyncParsableCommand {
         subcommands: [ListCapsulesCommand.self, ShowCapsuleCommand.self, ExportCapsuleCommand.self])
 }
 
-/// The options that name the sign-in of a capsule.
 struct CapsuleOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 

@@ -41,7 +41,7 @@ struct Capsule {
 
     private static func make(_ source: Source, _ contents: Contents, _ random: RandomSource) -> String {
         var capsule = Capsule(source, contents, random)
-        let responses = capsule.responses()
+        let responses = JSONValue.array(source.record.exchanges.map { capsule.response($0) })
         capsule.shape.beginPart()
         let idToken = capsule.idToken()
         capsule.shape.beginPart()
@@ -49,12 +49,13 @@ struct Capsule {
         capsule.shape.beginPart()
         let (metadata, keys, issuer) = (capsule.metadata(), capsule.keys(), capsule.issuer())
         let request = capsule.request()
+        let settings = source.operation.relyingParty.map { Self.settings(of: source.operation.client, $0.idTokenRules) }
         // Last: the sentences in it must contain none of the replaced values.
         let failure = capsule.failure
         return JSONValue.object(of: [
             ("capsule", .integer(Int64(format))), ("version", .string(source.version)),
             ("time", .string(UTCTime.text(source.at))), ("correlation_id", .string(source.operation.correlationID)),
-            ("failure", failure), ("request", request), ("settings", capsule.settings),
+            ("failure", failure), ("request", request), ("settings", settings),
             ("metadata", metadata), ("keys", keys), ("issuer", issuer), ("responses", responses),
             ("id_token", idToken), ("checks", checks), ("steps", capsule.steps),
         ]).text
@@ -99,10 +100,6 @@ struct Capsule {
     }
 
     // The members that are numbers, names and configured values.
-
-    private var settings: JSONValue? {
-        source.operation.relyingParty.map { Self.settings(of: source.operation.client, $0.idTokenRules) }
-    }
 
     /// The settings that ID tokens are judged by.
     static func settings(of client: SignInConfiguration.Client?, _ rules: IDTokenRules) -> JSONValue {
@@ -263,10 +260,6 @@ struct Capsule {
         case .token(let text, let maximumBytes, _): .object(of: token(text, maximumBytes: maximumBytes))
         case .members(let members): .object(of: shown(members))
         }
-    }
-
-    private mutating func responses() -> JSONValue {
-        .array(source.record.exchanges.map { response($0) })
     }
 
     private mutating func response(_ exchange: ProtocolRecord.Exchange) -> JSONValue {

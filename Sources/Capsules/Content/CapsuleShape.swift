@@ -50,7 +50,6 @@ struct CapsuleShape {
         .texts(words.prefix(Self.maximumMembers).map { text($0) })
     }
 
-    /// A value under a name.
     mutating func shape(_ value: JSONValue, named name: String, depth: Int = 0) -> JSONValue {
         valuesLeft -= 1
         guard valuesLeft > 0, depth < Self.maximumDepth else { return .string("…") }
@@ -125,7 +124,10 @@ struct CapsuleShape {
                 let token = JSONValue.object(of: members(of: compact) + [("verifies", verifies.map { .bool($0) })])
                 return .object(of: [("bytes", size), ("token", token)])
             }
-            return .object(of: [("bytes", size), ("not_json", Self.fault(error))])
+            let fault: [(name: String, value: JSONValue?)] = [
+                ("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset))),
+            ]
+            return .object(of: [("bytes", size), ("not_json", .object(of: fault))])
         }
     }
 
@@ -142,10 +144,6 @@ struct CapsuleShape {
 
     private mutating func part(_ part: CompactToken.Part) -> (shape: JSONValue?, fault: JSONValue?) {
         (part.object.map { shape($0) }, part.fault.map { .string($0) })
-    }
-
-    private static func fault(_ error: JSONSyntaxError) -> JSONValue {
-        .object(of: [("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset)))])
     }
 
     /// A number as whole seconds if it is a time, whose fraction no check looks at; a whole number otherwise.
@@ -301,13 +299,10 @@ struct Pseudonyms {
         case ascii
         /// Any other text without control characters.
         case text
-        /// A text with control characters.
         case control
-        /// The name of a member.
         case name
         /// A number that is whole, not negative, and below 2⁶³.
         case integer
-        /// A whole number below zero.
         case negative
         /// Any other number.
         case fraction
@@ -318,7 +313,6 @@ struct Pseudonyms {
         /// A number of seconds from 2⁵³ on, which is not a time.
         case beyond
 
-        /// The kind of a text.
         init(of text: String) {
             let bytes = text.utf8
             if bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

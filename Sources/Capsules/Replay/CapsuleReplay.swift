@@ -32,7 +32,6 @@ package struct CapsuleReplay: Sendable {
         }
     }
 
-    /// A failure, as a capsule shows it.
     struct Failure: Sendable, Hashable {
         let code: String
         let check: String?
@@ -42,7 +41,6 @@ package struct CapsuleReplay: Sendable {
         let cause: String?
     }
 
-    /// The result of one check.
     typealias Step = (check: String, demand: String, verdict: TokenVerdict, found: String, isRecorded: Bool)
 
     /// ``ProviderReference/text`` of the provider.
@@ -53,12 +51,10 @@ package struct CapsuleReplay: Sendable {
     package let time: Timestamp
     /// The version of Latchkey that made the capsule.
     package let version: String
-    /// The members of the capsule.
     package let content: JSONObject
     let failure: Failure
 
     /// Reads a capsule, which may come from anyone.
-    /// - Throws: ``ReplayError``.
     package init(parsing bytes: [UInt8]) throws(ReplayError) {
         guard bytes.count <= Self.maximumBytes else {
             throw ReplayError(.unreadable, "it has more than \(Self.maximumBytes / 1024) KiB, as no capsule has")

@@ -83,7 +83,7 @@ struct CapsuleToken {
         expectation.demand.since = since?["since"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         let flow = capsule.content["request"]?.object?["flow"]?.string
         expectation.nonceMayBeMissing = flow == FailedOperation.Flow.backchannelAuthentication.rawValue
-        expectation.isNative = flow == FailedOperation.Flow.native.rawValue
+        expectation.nativeAudiences = flow == FailedOperation.Flow.native.rawValue ? [clientID] : []
         let moment = capsule.content["checks"]?.object?["at"]?.integer
         return .idToken(
             expectation, issuer: issuer,

@@ -27,10 +27,7 @@ package struct ReplayReport: Sendable {
     /// does not, the capsule lacks what decided, and no replay of it says anything. Another version may have other
     /// rules, so that nothing follows from a difference.
     ///
-    /// - Parameters:
-    ///   - configuration: What the token is judged by.
-    ///   - usual: Today's, if `configuration` has settings that are tried; nil if it has none.
-    ///   - version: Of this program.
+    /// - Parameter usual: Today's, if `configuration` has settings that are tried; nil if it has none.
     /// - Throws: ``CapsuleReplay/ReplayError`` if no check of a token failed, the configuration has no such provider,
     ///   or the capsule lacks what decided.
     package init(

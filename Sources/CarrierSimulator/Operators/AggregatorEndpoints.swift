@@ -3,8 +3,9 @@ import HTTPServer
 import HTTPTypes
 package import Primitives
 
-/// An aggregator of mobile networks, and the wallet of a phone that answers its requests (OpenID4VP 1.0 over the Digital
-/// Credentials API). A real credential is encrypted for the aggregator; this one is a handle that only it can redeem.
+/// An aggregator of mobile networks, and the wallet of a phone that answers its requests (OpenID4VP 1.0 over the
+/// Digital Credentials API). A real credential is encrypted for the aggregator; this one is a handle that only it can
+/// redeem.
 struct AggregatorEndpoints: Sendable {
     static let path = "/aggregator"
     /// How long a session lives, in seconds.

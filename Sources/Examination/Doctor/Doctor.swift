@@ -63,7 +63,6 @@ package struct Doctor: Sendable {
     private let warnings: [ConfigurationProblem]
 
     /// - Parameters:
-    ///   - warnings: The loader's warnings about the configuration.
     ///   - networks: The networks whose carriers are checked; if empty, those of `zenkey.issuers`.
     ///   - http: Should inspect certificates.
     package init(

@@ -18,7 +18,6 @@ struct ServerExamination {
     var subject: String
     private(set) var findings: [Finding] = []
 
-    /// Whether the findings are about a carrier or another provider.
     var party: Doctor.Party { Doctor.Party(known) }
 
     mutating func examine() async {
@@ -210,7 +209,6 @@ package struct KeySetEntry: Sendable, Hashable {
     package let algorithms: [SigningAlgorithm]
     /// The size of the modulus, or of the curve.
     package let bits: Int?
-    /// Why the key cannot be used.
     package let refusal: PublicKey.KeyError?
 
     /// Nil if it is not a key set, or has too many entries, or none.

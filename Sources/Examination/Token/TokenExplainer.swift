@@ -53,7 +53,6 @@ struct ExplainTokenCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads a token from a file or standard input.
 enum TokenInput {
     /// More than any acceptable token, so that a longer token is explained as too long.
     private static let maximumBytes = 1 << 20

@@ -2,7 +2,6 @@ import LatchkeyService
 import OpenIDConnect
 import Primitives
 
-/// An explained token, for people to read.
 struct TokenReport: Sendable {
     enum Outcome: String, Sendable, Hashable {
         case accepted

@@ -106,7 +106,6 @@ final class Connection: LoopMember, @unchecked Sendable {
         takeLastRequest()
     }
 
-    /// Closes at once, whatever is in progress.
     func abandon() { close(.detach) }
 
     /// A slot is given to another connection.
@@ -293,7 +292,6 @@ final class Connection: LoopMember, @unchecked Sendable {
         if machine.isStreaming, let source = response.stream { begin(source) }
     }
 
-    /// Sends what the socket takes of the output.
     private func flush() {
         guard machine.send({ socket.send($0, more: $1) }) else { return close() }
         guard machine.output.isEmpty else { return }
@@ -302,7 +300,6 @@ final class Connection: LoopMember, @unchecked Sendable {
         if machine.output.measuresNow { measureOutput() }
     }
 
-    /// Sends what has waited for the end of the turn.
     func sendWaiting() {
         guard machine.isOpen, !machine.output.isEmpty else { return }
         flush()
@@ -362,7 +359,6 @@ final class Connection: LoopMember, @unchecked Sendable {
             machine.output.heldBytes(ofSystem: 2 * service.limits.sendBufferBytes), of: service.output, with: slot)
     }
 
-    /// Asks the system how many bytes it still has for the peer.
     private func measureOutput() {
         machine.output.update(inSystem: SystemCalls.unsentBytes(socket.descriptor))
         account()

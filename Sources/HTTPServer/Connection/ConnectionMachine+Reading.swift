@@ -1,6 +1,5 @@
 import EventLoops
 
-/// How a connection reads requests from its bytes.
 extension ConnectionMachine {
     mutating func advanceOverUnused(at now: MonotonicTime) -> Action {
         // Moved out, so that its bytes can be read while this value changes.

@@ -1,7 +1,6 @@
 package import EventLoops
 import HTTPTypes
 
-/// How a connection writes its responses, and how it ends.
 extension ConnectionMachine {
     /// What happens to bytes that the peer has not received when the connection ends.
     package enum UnreceivedOutput: Sendable, Hashable {
@@ -12,13 +11,10 @@ extension ConnectionMachine {
         case discarded
     }
 
-    /// The next step of the end.
     package enum Ending: Sendable, Hashable {
-        /// Already over.
         case none
         /// End this side, and wait for the peer.
         case linger
-        /// Go on waiting.
         case wait
         /// Close the socket.
         /// - Parameter resetting: Whether the system forgets what the peer has not received.
@@ -28,7 +24,6 @@ extension ConnectionMachine {
     /// Larger contents are not copied behind the head, but sent from where they are.
     private static let copiedBytes = 16 * 1024
 
-    /// Whether it serves requests.
     package var isOpen: Bool {
         switch phase {
         case .closing, .closed: false
@@ -91,7 +86,6 @@ extension ConnectionMachine {
         return .wait
     }
 
-    /// Sends output: see ``UnsentOutput/send(_:)``.
     mutating func send(_ send: (UnsafeRawBufferPointer, Bool) -> Int?) -> Bool {
         guard output.send(send) else { return false }
         if output.isEmpty, case .streaming(let isFramed, _) = phase {

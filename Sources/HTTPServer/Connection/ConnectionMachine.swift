@@ -6,9 +6,7 @@ package import EventLoops
 /// One request at a time: nothing is read while a request is handled, so that TCP holds back a client that sends more,
 /// and responses leave in the order of the requests.
 package struct ConnectionMachine {
-    /// What the connection does next.
     package enum Action {
-        /// Wait for the next event.
         case wait
         /// Give this request to the handler, then call ``respond(_:to:date:turnHasMore:at:)``.
         case handle(RequestHead, body: [UInt8])
@@ -28,7 +26,6 @@ package struct ConnectionMachine {
         case head(HeadParser)
         case body(RequestHead, remaining: Int, received: [UInt8])
         case chunks(RequestHead, ChunkedBody)
-        /// A handler has the request.
         case handling
         /// A response is complete; perhaps the socket has not taken all of it.
         case responding
@@ -125,7 +122,6 @@ package struct ConnectionMachine {
         self.deadline = deadline
     }
 
-    /// Whether received bytes are wanted now.
     package var wantsInput: Bool {
         if case .lingering = phase { !inputHasEnded } else { isReading && !inputHasEnded }
     }
@@ -187,7 +183,6 @@ package struct ConnectionMachine {
         return advanceOverUnused(at: now)
     }
 
-    /// The client has closed its side.
     package mutating func inputEnded() -> Action {
         inputHasEnded = true
         switch phase {

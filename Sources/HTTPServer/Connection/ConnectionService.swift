@@ -87,7 +87,6 @@ final class ConnectionService: Sendable {
         return render(.internalServerError, request)
     }
 
-    /// Records a connection that was refused or closed because of a limit.
     func limited(_ limit: ConnectionLimit) { counts.note { $0.count(limit) } }
 
     func handshakeFailed(_ reason: String) {
@@ -95,7 +94,6 @@ final class ConnectionService: Sendable {
         logger.debug("a TLS handshake failed", metadata: ["reason": "\(reason)"])
     }
 
-    /// Records a request that was refused before the handler.
     func refused(_ error: RequestError) {
         counts.note { $0.refusedRequests[error.status.code, default: 0] += 1 }
         logger.debug(

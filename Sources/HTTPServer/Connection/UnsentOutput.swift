@@ -28,7 +28,6 @@ package struct UnsentOutput {
     var isDue: Bool { !isEmpty && !isFull }
     /// Whether to ask the system at the next tick, because it may have much for the peer.
     package var measuresAtTick: Bool { isEmpty && (sent >= UnsentOutput.least || inSystem > 0) }
-    /// Whether to ask it at once.
     package var measuresNow: Bool { sent >= UnsentOutput.most }
 
     /// The memory that the output takes. A socket that does not take everything is full.
@@ -41,13 +40,11 @@ package struct UnsentOutput {
     /// Adds the last bytes of a response, whose head is in ``bytes``. Nothing follows them until they are sent.
     mutating func add(_ content: ResponseContent) { self.content = content }
 
-    /// - Parameter bytes: What the system has for the peer.
     package mutating func update(inSystem bytes: Int) {
         sent = 0
         inSystem = bytes >= UnsentOutput.least ? bytes : 0
     }
 
-    /// Nothing more is sent.
     package mutating func drop() { (bytes, content, start, isFull) = ([], nil, 0, false) }
 
     /// Passes the bytes to `send`, until it takes less than all of them.

@@ -39,9 +39,7 @@ struct SiteCache {
         kept = BoundedCache(capacity: maximumBytes)
     }
 
-    /// The number of cached contents.
     var count: Int { kept.count }
-    /// Of the cached contents.
     var byteCount: Int { kept.weight }
 
     /// The content of a file, if it is cached or in use, unless the file has changed.

@@ -20,7 +20,6 @@ public final class StaticFiles: Sendable {
         /// The number of cached contents.
         public var cacheCount = 512
 
-        /// The defaults.
         public init() {}
     }
 
@@ -183,7 +182,6 @@ public final class StaticFiles: Sendable {
         return condition == UTCTime.httpText(modified) && modified < now - 1 ? range : nil
     }
 
-    /// The value of `Allow` for a file.
     package static let methods = "GET, HEAD, OPTIONS"
 
     package static let methodNotAllowed = HTTPError.methodNotAllowed(allowing: methods)

@@ -6,7 +6,6 @@ struct BudgetShare {
     private(set) var slot: Slot?
     private var bytes = 0
 
-    /// - Parameter other: A slot of the connection.
     mutating func hold(_ bytes: Int, of budget: MemoryBudget, with other: Slot) {
         guard bytes != self.bytes else { return }
         guard bytes > 0 else { return release(to: budget) }

@@ -15,7 +15,6 @@ package final class ConnectionLimiter: Sendable {
         var waitingForNone: [@Sendable () -> Void] = []
     }
 
-    /// What happens to a new connection.
     package enum Admission {
         case accept
         /// It got one of the slots kept for probes: respond to anything else with the error, and close.

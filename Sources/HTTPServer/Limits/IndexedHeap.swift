@@ -2,7 +2,6 @@
 protocol HeapElement: AnyObject {
     /// For its heap only.
     var heapIndex: Int { get set }
-    /// Whether it is before another one.
     func precedes(_ other: Self) -> Bool
 }
 

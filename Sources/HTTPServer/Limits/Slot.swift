@@ -35,13 +35,11 @@ package final class Slot: HeapElement, @unchecked Sendable {
         idleTime = Atomic(now.nanoseconds)
     }
 
-    /// Another slot of the same holder.
     func another(at now: MonotonicTime) -> Slot { Slot(of: network, at: now, holder: holder) }
 
     /// The holder is busy for its peer: the slot is not taken away.
     package func markBusy() { idleTime.store(Slot.busy, ordering: .relaxed) }
 
-    /// The holder is idle from now on.
     package func markIdle(at now: MonotonicTime) { idleTime.store(now.nanoseconds, ordering: .relaxed) }
 
     /// Nil while the holder is busy.

@@ -9,7 +9,6 @@ import Synchronization
 /// Connections, TLS handshakes, unsent output and incomplete requests are limited by such a table each. It owns no
 /// socket and reads no clock.
 package struct SlotTable {
-    /// What one network holds.
     final class Group: HeapElement {
         let network: IPAddress?
         var weight = 0
@@ -27,7 +26,6 @@ package struct SlotTable {
         }
     }
 
-    /// Whether there is room for a slot.
     package enum Room {
         case free
         /// For this one, which is no longer in the table.
@@ -133,7 +131,6 @@ package struct SlotTable {
         return found
     }
 
-    /// Orders a slot by a later time.
     private mutating func reorder(_ slot: Slot, _ nanoseconds: UInt64, in group: Group) {
         slot.orderTime = nanoseconds
         group.slots.update(slot)
@@ -184,10 +181,8 @@ package final class MemoryBudget: Sendable {
 
     package init(maximum: Int) { table = Mutex(SlotTable(maximum: maximum)) }
 
-    /// The bytes held now.
     package var bytes: Int { table.withLock { $0.weight } }
 
-    /// A connection holds so many bytes now.
     package func hold(_ bytes: Int, for slot: Slot, at now: MonotonicTime) {
         let cut = table.withLock { table in
             var cut: [Slot] = []
@@ -201,6 +196,5 @@ package final class MemoryBudget: Sendable {
         for slot in cut { slot.evict() }
     }
 
-    /// A connection holds nothing any more.
     package func release(_ slot: Slot) { table.withLock { $0.remove(slot) } }
 }

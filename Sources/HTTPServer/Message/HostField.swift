@@ -13,9 +13,9 @@ enum HostField {
         var index = range.lowerBound
         if bytes[index] == UInt8(ascii: "[") {
             while index < range.upperBound, bytes[index] != UInt8(ascii: "]") { index += 1 }
-            guard index < range.upperBound, isIPv6(bytes.text(range.lowerBound + 1..<index)) else {
-                return nil
-            }
+            guard index < range.upperBound else { return nil }
+            let address = bytes.text(range.lowerBound + 1..<index)
+            guard address.utf8.contains(ASCII.colon), IPAddress(address) != nil else { return nil }
             return index + 1
         }
         while index < range.upperBound, isNameCharacter(bytes[index]) { index += 1 }
@@ -26,8 +26,6 @@ enum HostField {
     private static func isNameCharacter(_ byte: UInt8) -> Bool {
         byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
     }
-
-    private static func isIPv6(_ text: String) -> Bool { text.utf8.contains(ASCII.colon) && IPAddress(text) != nil }
 
     /// Decimal digits up to 65535, or none (RFC 3986 section 3.2.3).
     private static func isPort(_ bytes: Span<UInt8>, at range: Range<Int>) -> Bool {

@@ -13,7 +13,6 @@ public struct Query: Sendable, Hashable {
     /// All parameters, repeated ones included.
     public private(set) var items: [Item] = []
 
-    /// No parameters.
     public init() {}
 
     /// Reads `name=value&name=value`. Nil for a malformed escape, decoded bytes that are not UTF-8, or more than
@@ -43,7 +42,6 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// Only the parameters of these names.
     package func only(_ names: [String]) -> Query {
         var query = self
         query.items.removeAll { item in !names.contains { item.name.hasSameBytes(as: $0) } }
@@ -79,7 +77,6 @@ public struct Query: Sendable, Hashable {
         return found
     }
 
-    /// Whether a name occurs more than once.
     package func repeats(_ name: String) -> Bool { items.count { $0.name.hasSameBytes(as: name) } > 1 }
 
     /// The first name that occurs more than once, if any.

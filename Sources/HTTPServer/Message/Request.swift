@@ -6,7 +6,6 @@ public struct Request: Sendable {
     public let head: RequestHead
     /// The content after chunked decoding; empty if there is none.
     public let body: [UInt8]
-    /// The connection's other end.
     let client: ConnectedClient
     /// The `{name}` parts of the route's pattern.
     public internal(set) var parameters = PathParameters()
@@ -19,7 +18,6 @@ public struct Request: Sendable {
     /// The client's certificate; nil if it sent none or was not asked.
     public var clientCertificate: ClientCertificate? { client.certificate }
 
-    /// The method.
     public var method: HTTPRequest.Method { head.method }
 
     /// The percent-decoded path: begins with `/`, or is `*` for `OPTIONS *`.

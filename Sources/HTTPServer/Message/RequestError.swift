@@ -61,9 +61,8 @@ package enum RequestError: String, Error, Sendable, CaseIterable {
 }
 
 extension RequestError {
-    /// The response.
     package var httpError: HTTPError {
-        HTTPError(kind.status, code: kind.code, message: message, headers: headers)
+        HTTPError(kind.status, code: kind.code, message: rawValue, headers: headers)
     }
 
     private var headers: HTTPFields {
@@ -92,6 +91,4 @@ extension RequestError {
         default: (.badRequest, "invalid_request")
         }
     }
-
-    package var message: String { rawValue }
 }

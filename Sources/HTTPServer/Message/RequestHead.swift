@@ -3,13 +3,11 @@ import Primitives
 
 /// A request line and its fields: the received bytes, and the ranges of the fields in them.
 public final class RequestHead: Sendable {
-    /// The ranges of a field's name and value.
     struct Field: Sendable {
         let name: Range<UInt32>
         let value: Range<UInt32>
     }
 
-    /// The method.
     public let method: HTTPRequest.Method
     /// The percent-decoded path.
     public let path: String

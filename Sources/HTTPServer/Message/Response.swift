@@ -3,9 +3,7 @@ public import HTTPTypes
 /// A response. The server writes `Content-Length`, `Date`, `Connection` and `X-Content-Type-Options: nosniff`; setting
 /// them has no effect.
 public struct Response: Sendable {
-    /// The status.
     public var status: HTTPResponse.Status
-    /// The fields.
     public var headers: HTTPFields
     /// The request's id, sent as `X-Request-Id`; nil for none. Not among ``headers``, which most responses of a kind
     /// share: another field there would be a copy of all for each response. Visible ASCII characters only.
@@ -48,7 +46,6 @@ public struct Response: Sendable {
     }
 }
 
-/// The content of a response.
 struct ResponseContent: Sendable {
     let bytes: [UInt8]
     /// The bytes to send.
@@ -92,7 +89,6 @@ public struct ResponseWriter: Sendable {
 /// server stops; later writes throw, and it must return.
 public typealias ResponseProducer = @Sendable (ResponseWriter) async throws -> Void
 
-/// What produces the content of a streamed response.
 struct StreamSource: Sendable {
     let produce: ResponseProducer
     /// Among the streams of the server; nil for HEAD.

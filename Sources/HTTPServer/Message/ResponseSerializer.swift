@@ -13,7 +13,6 @@ enum ResponseSerializer {
         let closes: Bool
     }
 
-    /// Whether a response is the head of a stream.
     static func streams(_ response: borrowing Response, to method: HTTPRequest.Method) -> Bool {
         response.stream != nil && method != .head && mayHaveContent(response.status)
     }
@@ -87,7 +86,6 @@ enum ResponseSerializer {
         }
     }
 
-    /// Appends a piece of a stream.
     static func append(chunk bytes: [UInt8], isFramed: Bool, to output: inout [UInt8]) {
         guard isFramed else { return output.append(contentsOf: bytes) }
         output.append(contentsOf: String(bytes.count, radix: 16).utf8)
@@ -96,7 +94,6 @@ enum ResponseSerializer {
         output.append(contentsOf: "\r\n".utf8)
     }
 
-    /// The end of a stream.
     static let lastChunk = Array("0\r\n\r\n".utf8)
 
     private static func appendConnection(_ context: Context, to message: inout OutputSpan<UInt8>) {

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Primitives
 
-/// A path pattern and the handlers of its methods.
 struct Route: Sendable {
     enum Segment: Sendable, Hashable {
         case literal(String)
@@ -25,7 +24,6 @@ struct Route: Sendable {
         pattern.count { if case .literal = $0 { true } else { false } }
     }
 
-    /// The methods with their own handler.
     var methods: [String] { handlers.map(\.method.rawValue).sorted() }
 
     mutating func set(_ handler: @escaping ImmediateHandler, for method: HTTPRequest.Method) {

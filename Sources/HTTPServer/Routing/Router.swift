@@ -25,7 +25,6 @@ public struct Router: Sendable {
     /// Responds on paths without a route; nil for 404.
     public var files: (@Sendable (Request) async throws -> Response?)?
 
-    /// No routes.
     public init() {}
 
     /// Adds a route. A later one replaces an earlier one of the same method and pattern.
@@ -57,7 +56,6 @@ public struct Router: Sendable {
         }
     }
 
-    /// The methods and patterns of all routes, in the order of the patterns.
     package var routes: [(method: String, pattern: String)] {
         zip(allRoutes, patterns)
             .flatMap { route, pattern in route.methods.map { (method: $0, pattern: pattern) } }
@@ -131,7 +129,6 @@ public struct Router: Sendable {
 }
 
 extension HTTPError {
-    /// The response on a path without a route.
     package static let nothingHere = HTTPError(
         .notFound, code: "not_found",
         message: "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")

@@ -19,7 +19,6 @@ public struct TLSCredentials: Sendable {
     public var certificateChain: [UInt8]
     /// PEM without a passphrase: the key of the first certificate.
     public var privateKey: Secret
-    /// Whether clients send certificates.
     public var clients: Clients
     /// PEM: the authorities that clients' certificates must chain to.
     public var clientAuthorities: [UInt8]

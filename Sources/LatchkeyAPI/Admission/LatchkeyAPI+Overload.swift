@@ -7,7 +7,6 @@ import Logging
 /// Requests that begin a sign-in are refused first: they cost most, and can be sent again. Requests that continue a
 /// sign-in are refused only if that does not help.
 extension LatchkeyAPI {
-    /// How a request is treated during an overload.
     enum OverloadPriority {
         /// It begins a sign-in: it is refused first.
         case beginning

@@ -66,7 +66,6 @@ final class RateGuard: Sendable {
 
     var proxies: TrustedProxies { current.proxies }
 
-    /// The quota of what is counted in the store.
     func allowance(_ limit: RateLimit) -> SharedAllowance? { current.quotas[limit].map(Self.allowance) }
 
     private static func allowance(_ quota: RequestLimits.Quota) -> SharedAllowance {
@@ -115,8 +114,7 @@ final class RateGuard: Sendable {
     /// Counts a sign-in, registration or refresh of an address.
     /// - Throws: 429.
     func countSignIn(of request: Request) throws(APIError) {
-        let rules = current
-        try count(request, .signInsPerAddress, rules)
+        try count(request, .signInsPerAddress, current)
     }
 
     /// Counts the start of a sign-in by redirect.
@@ -129,9 +127,6 @@ final class RateGuard: Sendable {
         }
         _ = try count(Self.hash(subnet.high, subnet.low), in: table)
     }
-
-    /// The network of the client's address, whose clients share what is limited for all; nil if it is not known.
-    func subnet(of request: Request) -> IPAddress? { current.proxies.client(of: request)?.subnet }
 
     private func count(_ request: Request, _ limit: RateLimit, _ rules: Rules) throws(APIError) {
         guard let table = rules[limit], let client = limitedAddress(of: request, rules) else { return }
@@ -238,7 +233,6 @@ extension APIError {
 public struct RequestLimits: Sendable {
     /// `count` at once, and as many again in each `seconds`.
     public struct Quota: Sendable, Hashable {
-        /// Requests.
         public let count: Int
         /// The period.
         public let seconds: Int
@@ -252,12 +246,10 @@ public struct RequestLimits: Sendable {
 
     /// What is not in it has no limit.
     public var quotas: [RateLimit: Quota] = [:]
-    /// Requests in progress.
     public var requestsInProgress: Int?
     /// Proxies whose forwarding fields count.
     public var proxies = TrustedProxies()
 
-    /// No limits.
     public init() {}
 }
 
@@ -270,7 +262,6 @@ public struct RateLimit: Sendable, Hashable {
     package var usual: RequestLimits.Quota?
     /// The name in refusals and metrics; nil for what the store alone counts.
     var policy: String?
-    /// The setting's meaning.
     package let meaning: String
     /// What an administrator risks who turns the limit off; nil if there is no warning.
     package var risk: String?

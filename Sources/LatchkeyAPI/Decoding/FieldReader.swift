@@ -145,7 +145,6 @@ package struct FieldReader {
         return number
     }
 
-    /// The value of a field, also null or empty.
     package func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 
     package func has(_ name: String) -> Bool { fields[name] != nil }
@@ -249,6 +248,10 @@ extension FieldReader {
         case .string(let string)? where string.utf8.count <= 32: text = string
         default: return false
         }
+        // No such text begins with a digit but 0 and 6: most codes need no more.
+        if let first = text.utf8.first, first.isASCIIDigit, first != UInt8(ascii: "0"), first != UInt8(ascii: "6") {
+            return false
+        }
         return text.utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: " ") }.allSatisfy { part in
             Self.noNetwork.contains { part.elementsEqual($0.utf8) }
                 || name != "mnc" && part.allSatisfy { $0 == UInt8(ascii: "0") }
@@ -350,14 +353,8 @@ package enum BodyFields {
 
     /// The value of a field; nil if it is missing, null, or empty (RFC 6749 section 3.1: then it counts as omitted).
     subscript(name: String) -> JSONValue? {
-        switch self {
-        case .json(let object):
-            guard let value = object[name], !value.isNull, value != .string("") else { return nil }
-            return value
-        case .form(let form):
-            guard let text = form[name], !text.isEmpty else { return nil }
-            return .string(text)
-        }
+        guard let value = raw(name), !value.isNull, value != .string("") else { return nil }
+        return value
     }
 
     /// Whether the body is a form by its `Content-Type`, or else JSON.

@@ -51,7 +51,6 @@ extension Request {
         return pair[(colon + 1)...]
     }
 
-    /// Where the token is in the field.
     private static func bearerToken(_ field: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "
         let length = scheme.utf8CodeUnitCount

@@ -136,7 +136,6 @@ extension APIOperation.Parameter {
 }
 
 extension [APISchema.Field] {
-    /// As fields of the query.
     package var inQuery: [APIOperation.Parameter] {
         map { .query($0.name, isRequired: $0.isRequired, $0.schema) }
     }

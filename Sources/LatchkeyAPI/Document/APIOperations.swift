@@ -3,7 +3,6 @@ import Primitives
 import SignIn
 
 extension APIOperation {
-    /// The operations without those of features.
     static let ofCore: [APIOperation] =
         ofSignIn + ofSessions + ofAccount + ofPublishedKeys + ofOperation
 

@@ -26,7 +26,6 @@ public struct APIRefusal: Sendable {
         self.isProvidersOwn = isProvidersOwn
     }
 
-    /// The refusal of a use case.
     package init(_ error: SignInError, as name: String? = nil, isProvidersOwn: Bool = false) {
         var error = APIError(error)
         error.correlationID = Self.correlationID
@@ -38,7 +37,6 @@ public struct APIRefusal: Sendable {
         self.init(SignInError(error, codeWasPosted: true), as: name, isProvidersOwn: isProvidersOwn)
     }
 
-    /// A refusal of the server's own.
     private init(_ error: RequestError) {
         self.init(APIError(error.httpError))
     }

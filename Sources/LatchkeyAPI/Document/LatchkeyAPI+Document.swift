@@ -6,7 +6,6 @@ import Synchronization
 
 /// `GET /openapi.json`.
 extension LatchkeyAPI {
-    /// The methods and patterns of all routes.
     package var routes: [(method: String, pattern: String)] { makeRouter().routes }
 
     func showDocument(_ request: Request) -> Response {

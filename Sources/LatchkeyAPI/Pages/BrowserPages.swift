@@ -1,6 +1,5 @@
 package import HTTPServer
 package import HTTPTypes
-import OpenIDConnect
 import Primitives
 
 /// Pages for a person in a browser.
@@ -50,14 +49,8 @@ package enum BrowserPages {
             """)
     }
 
-    /// - Parameters:
-    ///   - path: The path below which a proxy serves this server; or a relative path of the front page.
-    ///   - main: What follows the title, as HTML.
-    ///   - head: Further elements of the head, as HTML.
-    ///   - beforeBar: The begin of the body, and what precedes the bar, as HTML.
-    ///   - bar: What the bar has after the name of the server, as HTML.
-    ///   - attributes: Attributes of the main part, as HTML.
-    ///   - foot: What follows the main part, as HTML.
+    /// A page of parts in HTML: `bar` follows the name of the server there, and `attributes` are the main part's.
+    /// - Parameter path: The path below which a proxy serves this server; or a relative path of the front page.
     package static func page(
         _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, forms: Forms = .none,
         head: String = "", beforeBar: String = "<body class=\"plain\">", bar: String = "", attributes: String = "",

@@ -6,16 +6,15 @@ import SignIn
 import StorageModel
 
 extension LatchkeyAPI {
-    func showUser(_ caller: SignedInCaller) -> Response { respond(caller.holder.user, to: caller) }
-
     func editUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let edit = try ProfileEdit(BodyFields(request, from: caller.admission))
         return respond(try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id), to: caller)
     }
 
     /// The user consented to share the further claims with one client: another client's session does not show them.
-    private func respond(_ user: User, to caller: SignedInCaller) -> Response {
-        user.response(useCases.claimsVault.claims(of: user, for: caller.holder.session.clientID), compatibility)
+    func respond(_ user: User, to caller: SignedInCaller) -> Response {
+        let claims = useCases.claimsVault.claims(of: user, for: caller.holder.session.clientID)
+        return compatibility.android ? user.androidResponse(claims) : user.response(claims)
     }
 
     func eraseUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
@@ -31,11 +30,7 @@ extension User {
     /// require, is the user's public id, not the provider's subject; `sub` is the same for clients that read a userinfo
     /// response (OpenID Connect Core section 5.3.2).
     /// - Parameter claims: The further claims that the user consented to share with the session's client.
-    func response(_ claims: ClientClaims?, _ compatibility: Compatibility) -> Response {
-        compatibility.android ? androidResponse(claims) : response(claims)
-    }
-
-    private func response(_ claims: ClientClaims?) -> Response {
+    fileprivate func response(_ claims: ClientClaims?) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             // One by one: in a loop, the names are no literals to the compiler.
@@ -75,7 +70,7 @@ extension User {
     }
 
     /// As the published Android example's `UserResponse` decodes it: attributes are objects with a `value`.
-    private func androidResponse(_ claims: ClientClaims?) -> Response {
+    fileprivate func androidResponse(_ claims: ClientClaims?) -> Response {
         .json(.ok, capacity: 512) { json in
             json.add("user_id", id.number)
             json.add("username", orNull: profile[.username])

@@ -47,7 +47,7 @@ extension LatchkeyAPI {
         var keys: [(inout JSONObjectWriter) -> Void] = try await useCases.signingKeys.published().map {
             $0.writePublicKey
         }
-        keys += publishedClientKeys.map { $0.writePublicKey } + decryptionKeys.map { $0.writePublicKey }
+        keys += clientKeys.withLock { $0 }.map { $0.writePublicKey } + decryptionKeys.map { $0.writePublicKey }
         // One by one: the process ends at the conversion of an array of sendable functions.
         for certificate in certificates {
             if let write = certificate.certificate.writePublicKey { keys.append(write) }
@@ -67,7 +67,6 @@ extension LatchkeyAPI {
 }
 
 extension APIError {
-    /// The response on a path without a route.
     package static var nothingThere: APIError { APIError(HTTPError.nothingHere) }
 }
 

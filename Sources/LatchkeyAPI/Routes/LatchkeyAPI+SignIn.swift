@@ -1,10 +1,10 @@
+import Glibc
 package import HTTPServer
 package import HTTPTypes
 import OpenIDConnect
 package import Primitives
 package import SignIn
 
-/// Sign-in with a code, and the nonces for it.
 extension LatchkeyAPI {
     package func signIn(
         _ request: Request, _ admission: Admission, provider: String
@@ -15,12 +15,8 @@ extension LatchkeyAPI {
         return .task { try await self.complete(try await signIn.run(), admission, request) }
     }
 
-    /// Reads a sign-in. At once, unless it is at a group of servers: the feature of its kind reads it, and may have to
-    /// look the server up.
-    /// - Parameters:
-    ///   - terms: Who may choose a server of a group.
-    ///   - caller: Who sent it, if that is not said by a session.
-    ///   - device: A name for the user's device, of a session that starts.
+    /// Reads a sign-in. At once, unless it is at a group of servers: the feature of its kind reads it
+    /// (``APIFeature/signInRequest(_:at:of:terms:caller:device:)``), and may have to look the server up.
     /// - Throws: `not_found` for an unknown provider; 400 that names every missing or malformed field.
     package func signInRequest(
         _ fields: BodyFields, at name: String, terms: @autoclosure () -> CallerTerms, caller: Caller? = nil,
@@ -108,11 +104,8 @@ extension SignedIn {
 extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
     /// `context` and `acr_values` (docs/approvals.md).
-    /// - Parameters:
-    ///   - target: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
-    ///     read for carriers only.
-    ///   - caller: Who sent it, if that is not said by a session.
-    ///   - device: A name for the user's device, of a session that starts.
+    /// - Parameter target: Gives the client and the redirect URI that the body leaves out, if there is only one.
+    ///   `mccmnc` is read for carriers only.
     /// - Throws: 400 that names every missing or malformed field.
     package convenience init(
         _ fields: BodyFields, at target: SignInTarget, isTransaction: Bool = false, caller: Caller? = nil,
@@ -149,47 +142,26 @@ package enum DeviceName {
 
     /// Such as `Firefox on Windows` or `iPhone`; nil if nothing is recognised.
     static func name(ofUserAgent text: String) -> String? {
-        let agent = Array(text.utf8.prefix(512))
-        switch (browsers.first(in: agent), systems.first(in: agent)) {
+        let agent = String(decoding: text.utf8.prefix(512), as: UTF8.self)
+        func first(of marks: Marks) -> String? { marks.first { strstr(agent, $0.mark) != nil }?.name }
+        switch (first(of: browsers), first(of: systems)) {
         case (let browser?, let system?): return "\(browser) on \(system)"
         case (let name?, nil), (nil, let name?): return name
         case (nil, nil): return nil
         }
     }
 
+    private typealias Marks = [(mark: String, name: String)]
+
     /// The more specific mark first: an iPad may send Macintosh, Android sends Linux, and all browsers send Mozilla.
-    private static let systems = Marks([
+    private static let systems: Marks = [
         ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("okhttp/", "Android"), ("CrOS", "ChromeOS"),
         ("Windows", "Windows"), ("Macintosh", "Mac"), ("CFNetwork/", "Apple device"), ("Linux", "Linux"),
-    ])
+    ]
     /// Edge and Opera also send Chrome, and Chrome also sends Safari.
-    private static let browsers = Marks([
+    private static let browsers: Marks = [
         ("Edg/", "Edge"), ("EdgA/", "Edge"), ("EdgiOS/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"),
         ("FxiOS/", "Firefox"), ("SamsungBrowser/", "Samsung Internet"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"),
         ("Safari/", "Safari"),
-    ])
-}
-
-/// Texts to search for in one pass, with a name for each.
-private struct Marks: Sendable {
-    private let marks: [(mark: [UInt8], name: String)]
-    /// Whether a mark begins with a byte.
-    private let begins: [Bool]
-
-    init(_ marks: [(mark: String, name: String)]) {
-        self.marks = marks.map { (Array($0.mark.utf8), $0.name) }
-        var begins = [Bool](repeating: false, count: 256)
-        for (mark, _) in self.marks { if let first = mark.first { begins[Int(first)] = true } }
-        self.begins = begins
-    }
-
-    /// The name of the first mark, in their order, that the text contains.
-    func first(in text: [UInt8]) -> String? {
-        var found = marks.count
-        for index in text.indices where begins[Int(text[index])] {
-            let rest = text[index...]
-            if let earlier = marks[..<found].firstIndex(where: { rest.starts(with: $0.mark) }) { found = earlier }
-        }
-        return found < marks.count ? marks[found].name : nil
-    }
+    ]
 }

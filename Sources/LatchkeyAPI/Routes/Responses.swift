@@ -3,7 +3,6 @@ public import HTTPTypes
 import OpenIDConnect
 public import Primitives
 package import SignIn
-import StorageModel
 
 /// An error response of the API: a status, and the JSON that all errors share.
 package struct APIError: Error, Sendable {
@@ -133,7 +132,6 @@ package struct APIError: Error, Sendable {
         return error
     }
 
-    /// The refusal of a use case.
     package init(_ error: SignInError) {
         self.init(
             error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage,
@@ -146,7 +144,6 @@ package struct APIError: Error, Sendable {
         }
     }
 
-    /// A refusal of the server or the router.
     init(_ error: HTTPError) {
         let type: ErrorType =
             switch error.status.code {
@@ -167,7 +164,7 @@ extension SignInError.Code {
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
             .refusedByProvider, .notOnMobileNetwork, .credentialInvalid:
             .unauthorized
-        case .emailDomainBlocked, .userNotRegistered, .grantRevoked, .simSwapped: .forbidden
+        case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists, .lastIdentity, .grantMissing, .receiptRedeemed: .conflict
         case .rateLimited: .tooManyRequests
@@ -190,7 +187,6 @@ extension Response {
     }
 
     /// A JSON object that must not be stored.
-    /// - Parameter capacity: Bytes to reserve.
     public static func json(
         _ status: HTTPResponse.Status, capacity: Int, _ write: (inout JSONObjectWriter) -> Void
     ) -> Response {
@@ -200,7 +196,6 @@ extension Response {
         return .json(status, (consume json).finish())
     }
 
-    /// `{}`
     package static let emptyObject = json(.ok, Array("{}".utf8))
 
     /// 303, which turns a POST into a GET, and sends no referrer.
@@ -246,6 +241,5 @@ public struct Compatibility: Sendable, Hashable {
     /// whose attributes are objects with a `value`.
     public var android = false
 
-    /// All off.
     public init() {}
 }

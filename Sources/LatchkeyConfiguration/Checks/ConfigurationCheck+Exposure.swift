@@ -171,7 +171,6 @@ enum Samples {
     /// Those of API keys, of which there are samples as hashes.
     static let hashes = Set(["demo-key", "test", "hello"].map { TokenHash(sha256Of: $0).bytes })
 
-    /// The ids of the keys.
     static let encryptionKeys: Set<String> = Set(
         [
             "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",

@@ -2,7 +2,6 @@ internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
 
-/// Warnings about the scopes that clients ask for.
 extension ConfigurationCheck {
     /// The scopes of OpenID Connect (Core sections 5.4 and 11), and the carriers'.
     private static let known =

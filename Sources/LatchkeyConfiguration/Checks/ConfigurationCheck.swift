@@ -5,7 +5,6 @@ internal import SignIn
 /// Checks a configuration as a whole, after its values were read one by one.
 struct ConfigurationCheck {
     let configuration: Configuration
-    /// The places of the keys that are set.
     let origins: [String: ConfigurationOrigin]
     /// The keys with a secret in the configuration file itself, rather than in a file that it names.
     let secretsInFile: Set<String>

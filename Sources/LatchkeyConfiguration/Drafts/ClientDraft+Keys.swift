@@ -22,7 +22,6 @@ struct DecryptionKeyDraft: Sendable {
     var key: DecryptionKey?
     var id: String?
 
-    /// The key with its `kid`.
     var named: DecryptionKey? {
         guard let key, let id else { return key }
         return key.named(id)
@@ -37,7 +36,6 @@ struct EncryptionDraft: Sendable {
 
 /// The keys of a client, which must fit its other settings.
 extension ClientDraft {
-    /// The algorithms of the private keys must fit their types.
     func checkAlgorithms() throws(InvalidValueError) {
         for (name, draft) in [("private_key", privateKey), ("other_private_key", otherPrivateKey)] {
             guard let algorithm = draft.algorithm else { continue }
@@ -78,7 +76,6 @@ extension ClientDraft {
             key: key, otherKey: otherDecryptionKey.named, encryption: draft.encryption ?? .a256GCM)
     }
 
-    /// The settings of encrypted responses must fit each other.
     func checkDecryption() throws(InvalidValueError) {
         let kinds = [("id_token_encrypted_response", idTokens), ("userinfo_encrypted_response", userInfo)]
         let names = kinds.flatMap { ["\($0.0)_alg", "\($0.0)_enc"] }

@@ -2,7 +2,6 @@ internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
 
-/// The keys of a client.
 extension ClientDraft {
     static let settings = ofAll + ofOpenID.map { $0.of(.zenkey, .oidc) } + ofSessions
 
@@ -119,9 +118,10 @@ extension ClientDraft {
         ).of(.oidc, .oauth2),
         Setting(
             "native_nonce", .choice, \.rules.native.nonce,
-            "Of native sign-ins. issued: only a nonce that this server has issued is accepted, once; client: the app "
-                + "makes its own nonce; none: it need not have one."
-        ).of(.oidc, .oauth2),
+            "Of native sign-ins and of Firebase's tokens. issued: only a nonce that this server has issued is "
+                + "accepted, once; client: the app makes its own nonce; none: it need not have one. The default is "
+                + "issued, and for firebase_pnv none."
+        ).withoutDefault().of(.oidc, .oauth2, .firebasePNV),
         Setting(
             "native_code", .choice, \.rules.native.code,
             "What happens to the authorization code of a native sign-in. ignore: nothing; redeem: it is exchanged for "

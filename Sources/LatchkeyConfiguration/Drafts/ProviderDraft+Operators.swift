@@ -100,7 +100,7 @@ extension ProviderDraft {
         var client = Configuration.Client(id: audience, authentication: .publicClient)
         client.requiredAudiences = [other]
         client.idTokenSigningAlgorithm = .es256
-        client.nonce = self.client.rules.nonce
+        client.native.nonce = place.given["native_nonce"] == nil ? .none : self.client.rules.native.nonce
         draft.rules.endpoints["jwks_uri"] = keys
         draft.rules.endsSessions = false
         draft.rules.keepsIDTokens = false

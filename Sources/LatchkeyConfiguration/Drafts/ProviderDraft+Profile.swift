@@ -31,7 +31,6 @@ extension ProviderDraft {
 }
 
 extension ClientDraft {
-    /// Sets what a profile demands of a client.
     fileprivate mutating func meet(_ demands: ProfileDemands, _ context: inout ReadingContext) {
         if secret != nil || secretIssuer != nil || secretAudience != nil {
             demands.refuse("a secret", instead: "private_key or certificate_file", &context)

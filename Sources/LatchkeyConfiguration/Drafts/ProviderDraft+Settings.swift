@@ -31,8 +31,8 @@ extension ProviderDraft {
         Setting(
             "issuer", .optional(.templatedIssuer), \.templatedIssuer,
             "The issuer, spelled exactly as in the provider's metadata and ID tokens. For oauth2 and aggregator it is "
-                + "the issuer of the users' identities and must never change. For oidc it may have {tenantid} in the place of the "
-                + "tenant, with tenants."
+                + "the issuer of the users' identities and must never change. For oidc it may have {tenantid} in the "
+                + "place of the tenant, with tenants."
         ).required("give the provider's issuer, an https URL").of(.oidc, .oauth2, .aggregator),
         Setting(
             "tenants", .list(of: .tenant, "any, or a list of tenants"), \.tenants,
@@ -217,7 +217,8 @@ extension ProviderDraft {
                 \.client,
                 $0.kinds.intersection(
                     [.oidc, .oauth2] + (shared.contains($0.name) ? [.camara, .aggregator] : [])
-                        + (ofServer.contains($0.name) ? [.aggregator] : [])))
+                        + (ofServer.contains($0.name) ? [.aggregator] : [])
+                        + ($0.name == "native_nonce" ? [.firebasePNV] : [])))
         }.filter { !own.contains($0.name) }
     }()
 
@@ -377,10 +378,6 @@ extension ProviderDraft {
             "project_id", .optional(.projectID), \.projectID,
             "The id of the Firebase project, which its tokens name as the other audience."
         ).required("give the project ID that the Firebase console shows"),
-        Setting(
-            "token_nonce", .choice, \.client.rules.nonce,
-            "The nonce of a token. client: a request may have one, and then the token has it; issued: only a nonce "
-                + "that this server has issued is accepted, once."),
     ]
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).

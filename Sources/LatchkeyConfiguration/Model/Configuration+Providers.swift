@@ -161,6 +161,11 @@ extension Configuration {
             isTelcoFinder ? telcoFinder?.finder.apis.root : mobileOperator?.apis.root
         }
 
+        /// The clients that have settings of native sign-ins. Firebase has the nonce of these, but no such sign-ins.
+        package var nativeClients: [Client] {
+            kind == .firebasePNV ? [] : clients.filter { $0.rules.native != .init() }
+        }
+
         /// The key that holds its settings, and the one that holds its clients.
         package var keys: (settings: String, clients: String) {
             kind == .zenkey ? ("zenkey", "zenkey.clients") : ("providers.\(id)", "providers")

@@ -20,7 +20,6 @@ extension Configuration {
         /// A port where plain HTTP is redirected to HTTPS; nil for none.
         public var redirectPort: UInt16?
 
-        /// The defaults.
         public init() {}
 
         /// Whether HTTPS is served.
@@ -29,7 +28,6 @@ extension Configuration {
 }
 
 extension Configuration.TLS {
-    /// The settings that name files, and the files.
     package var files: [(key: String, path: String)] {
         [
             ("tls.certificate_file", certificateFile), ("tls.private_key_file", privateKeyFile),
@@ -53,10 +51,8 @@ extension Configuration.TLS {
         -> [UInt8]
     {
         guard let path else { throw ConfigurationProblem(key: key, reason: "is not set", remedy: "name the file") }
-        do throws(FileReader.ReadError) {
-            return try files.contents(of: path, limit: 1 << 20).bytes
-        } catch {
-            throw ConfigurationProblem(
+        return try mappingErrors(try files.contents(of: path, limit: 1 << 20).bytes) { (error: FileReader.ReadError) in
+            ConfigurationProblem(
                 key: key, reason: "the file \(error.reason)", remedy: "name a PEM file that the server's user can read")
         }
     }

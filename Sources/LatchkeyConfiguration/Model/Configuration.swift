@@ -75,7 +75,6 @@ public struct Configuration: Sendable {
     /// The settings of features, by their types.
     var features: [ObjectIdentifier: any FeatureSettings] = [:]
 
-    /// The defaults.
     public init() {}
 
     /// The limits of the server: ``HTTP/limits`` with the connections of one address.
@@ -123,7 +122,6 @@ public struct Configuration: Sendable {
             /// A quarter of all connections for an address of another machine; any number if there are trusted proxies,
             /// which have the connections of all their clients.
             case automatic
-            /// Any number.
             case unlimited
             /// So many, also for addresses of this machine.
             case atMost(Int)
@@ -145,7 +143,6 @@ public struct Configuration: Sendable {
         /// How long a call may wait for a connection.
         public var maximumWait = Duration.seconds(5)
 
-        /// The defaults.
         public init() {}
 
         /// The URLs of PostgreSQL with their keys: ``url``, then ``poolerURL``.

@@ -24,9 +24,7 @@ public struct ConfigurationLoader: Sendable {
     private let settings: Settings
     private let files: FileReader
 
-    /// - Parameters:
-    ///   - settings: The keys that there are.
-    ///   - files: Reads the configuration file and the files that it names.
+    /// - Parameter files: Reads the configuration file and the files that it names.
     public init(_ settings: Settings = .core, files: FileReader = .system) {
         self.settings = settings
         self.files = files
@@ -123,7 +121,6 @@ public struct ConfigurationLoader: Sendable {
 
 /// A configuration that was read, and the warnings about it.
 public struct LoadedConfiguration: Sendable {
-    /// The configuration.
     public let configuration: Configuration
     /// The settings that are unsafe or have no effect, and former names of keys.
     public let warnings: [ConfigurationProblem]
@@ -131,7 +128,6 @@ public struct LoadedConfiguration: Sendable {
     public let origins: [String: ConfigurationOrigin]
 }
 
-/// The contents of the file.
 struct ConfigurationDocument: Sendable {
     var entries: [ConfigurationEntry] = []
     var isReadableByAll = false

@@ -16,19 +16,16 @@ struct ConfigurationNode: Sendable {
     /// The path of the separate file that the value was read from, because the key ends in `_file`; nil for others.
     var secretFile: String?
 
-    /// The text; nil for another kind of value.
     var text: String? {
         guard case .text(let text) = value else { return nil }
         return text
     }
 
-    /// The items of a list; nil for another kind of value.
     var items: [ConfigurationNode]? {
         guard case .list(let items) = value else { return nil }
         return items
     }
 
-    /// The entries of a mapping; nil for another kind of value.
     var entries: [ConfigurationEntry]? {
         guard case .mapping(let entries) = value else { return nil }
         return entries
@@ -80,10 +77,8 @@ struct ConfigurationNode: Sendable {
     }
 }
 
-/// A name and its value in a mapping.
 struct ConfigurationEntry: Sendable {
     var name: String
-    /// The place of the name.
     var origin: ConfigurationOrigin
     var node: ConfigurationNode
 }

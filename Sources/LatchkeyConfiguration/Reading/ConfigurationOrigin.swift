@@ -47,6 +47,5 @@ extension String {
     static let lowerCaseAndDigits = "abcdefghijklmnopqrstuvwxyz0123456789"
     static let alphanumerics = lowerCaseAndDigits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-    /// Whether all bytes are among some ASCII characters.
     func consists(of characters: String) -> Bool { utf8.allSatisfy(characters.utf8.contains) }
 }

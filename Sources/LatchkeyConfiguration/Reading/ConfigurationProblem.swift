@@ -4,9 +4,7 @@ public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConve
     public let key: String
     /// The place of the value.
     public let origin: ConfigurationOrigin
-    /// What is wrong.
     public let reason: String
-    /// What to do.
     public let remedy: String
 
     package init(key: String, origin: ConfigurationOrigin = .none, reason: String, remedy: String) {

@@ -1,4 +1,3 @@
-/// The settings' values from environment variables.
 struct EnvironmentOverrides {
     /// By setting. An empty variable counts as not set.
     private(set) var values: [String: ConfigurationNode] = [:]

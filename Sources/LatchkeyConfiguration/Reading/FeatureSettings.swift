@@ -8,7 +8,6 @@
 /// let name = configuration[Greeting.self].name
 /// ```
 public protocol FeatureSettings: Sendable {
-    /// The defaults.
     init()
 
     /// The keys, such as `greeting.name`.
@@ -28,12 +27,10 @@ extension FeatureSettings {
     /// No keys: the program sets the values.
     public static var settings: [Setting<Self>] { [] }
 
-    /// None.
     public func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
         []
     }
 
-    /// None.
     public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] { [] }
 
     static func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
@@ -49,12 +46,10 @@ extension FeatureSettings {
 
 /// The settings of a feature that has none.
 public struct NoSettings: FeatureSettings {
-    /// Nothing.
     public init() {}
 }
 
 extension Configuration {
-    /// The settings of a feature.
     public subscript<Group: FeatureSettings>(_: Group.Type) -> Group {
         get { features[ObjectIdentifier(Group.self)] as? Group ?? Group() }
         set { features[ObjectIdentifier(Group.self)] = newValue }

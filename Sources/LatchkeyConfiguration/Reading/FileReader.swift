@@ -2,9 +2,7 @@ internal import Glibc
 
 /// Reads whole files. Injected, so that tests need no disk.
 public struct FileReader: Sendable {
-    /// The contents of a file.
     public struct Contents: Sendable {
-        /// All bytes of the file.
         public var bytes: [UInt8]
         /// Whether every user of the machine can read the file.
         public var isReadableByAll: Bool

@@ -125,6 +125,12 @@ package struct ProviderPreset: Sendable {
                 continue
             }
             let origin = entry?.node.origin ?? section.origin
+            if let added = pathAfter(parameter), value.contains(added) {
+                context.refuse(
+                    origin, "the \(parameter.name) has \(added), which the preset adds",
+                    "give what is before it, such as \(parameter.example)")
+                continue
+            }
             if parameter.isID, !value.isGUID {
                 if let error = InvalidValueError(tenant: value) {
                     context.refuse(origin, error.reason, error.remedy ?? "")
@@ -151,17 +157,30 @@ package struct ProviderPreset: Sendable {
             .map { $0.with(values, at: section.origin) }
             .overlaid(by: entries.filter { !names.contains($0.name) })
     }
+
+    /// What the issuer has between a URL and the next parameter, such as `/realms/`; nil if there is nothing.
+    private func pathAfter(_ parameter: Key) -> String? {
+        let parts = setting("issuer")?.split(separator: "{\(parameter.name)}", omittingEmptySubsequences: false)
+        guard parameter.isURL, let path = parts?.dropFirst().first?.prefix(while: { $0 != "{" }) else { return nil }
+        return path.count > 1 ? String(path) : nil
+    }
 }
 
 extension ProviderPreset.Key {
     /// Whether it is the id of a tenant or an environment, which issuers have. A client id is compared with nothing.
     fileprivate var isID: Bool { example.isGUID && name != "client_id" }
 
-    /// A text without a slash at its end and, unless it is a URL, without a scheme; an id in small letters, as issuers
-    /// have it. Nil if it is none.
+    fileprivate var isURL: Bool { example.contains("://") }
+
+    /// A text without a slash at its end; a URL with a scheme, other texts without one; an id in small letters, as
+    /// issuers have it. Nil if it is none.
     fileprivate func value(of given: String?) -> String? {
         guard var text = given?[...] else { return nil }
-        if !example.contains("://"), let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
+        if let scheme = text.firstRange(of: "://") {
+            if !isURL { text = text[scheme.upperBound...] }
+        } else if isURL {
+            text = "https://\(text)"
+        }
         while text.last == "/" { text.removeLast() }
         let isUsable = (1...255).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisibleASCII)
         guard isUsable, !text.utf8.contains(UInt8(ascii: "{")) else { return nil }

@@ -28,7 +28,6 @@ struct ReadingContext: Sendable {
         warnings.add(key, origin, reason, remedy)
     }
 
-    /// Warns that a setting of earlier versions is given.
     mutating func warnOfReplaced(_ name: String, by successor: String, _ origin: ConfigurationOrigin) {
         let (given, kind, present) =
             switch origin {

@@ -19,7 +19,6 @@ public struct Setting<Root: Sendable>: Sendable {
     fileprivate(set) var show: @Sendable (Root) -> String
     /// The setting that has taken the place of this one, which is then read with a warning; nil for a present one.
     var successor: String?
-    /// What a reload takes over.
     var reload = ConfigurationKey.Reload.nothing
     /// What to do if it is missing; nil for a setting that may be left out.
     fileprivate(set) var demand: String?
@@ -33,7 +32,6 @@ extension Setting {
     /// - Parameters:
     ///   - name: The key, with its group: `greeting.name`.
     ///   - formerName: The key of earlier versions, which is read with a warning.
-    ///   - path: Where the value goes.
     ///   - isSecret: Whether the value is never shown, and may be in a file of its own.
     ///   - meaning: One or two sentences for the reference.
     public init<Value>(
@@ -64,7 +62,6 @@ extension Setting {
         }
     }
 
-    /// The names of ``kinds``.
     var kindNames: [String] { ProviderKind.allCases.filter(kinds.contains).map(\.rawValue) }
 
     /// A setting whose meaning says the default.
@@ -78,7 +75,6 @@ extension Setting {
     /// Unlike a former name it has its own value, because the values of several settings cannot be one value.
     func replaced(by successor: String) -> Setting { altered(self) { $0.successor = successor } }
 
-    /// The name and the former name.
     var names: [String] { [name] + (formerName.map { [$0] } ?? []) }
 
     /// Appended to the key of a secret in the file, where the value is the path of a file that holds the secret.

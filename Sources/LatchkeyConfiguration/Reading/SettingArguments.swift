@@ -9,7 +9,6 @@ public struct SettingArguments: Sendable, Hashable {
         public let description: String
     }
 
-    /// A value by the name of its setting.
     private(set) var values: [String: Value] = [:]
 
     struct Value: Sendable, Hashable {
@@ -18,7 +17,6 @@ public struct SettingArguments: Sendable, Hashable {
         let text: String
     }
 
-    /// No settings.
     public init() {}
 
     /// Reads arguments.

@@ -11,7 +11,6 @@ public struct FeatureDemand: Sendable {
     /// The key of a configuration that asks for the feature; nil if there is none.
     let key: @Sendable (Configuration) -> String?
 
-    /// - Parameter key: The key of a configuration that asks for the feature; nil if there is none.
     package init(_ trait: String, _ key: @escaping @Sendable (Configuration) -> String?) {
         self.trait = trait
         self.key = key
@@ -26,7 +25,6 @@ public struct Settings: Sendable {
     /// Those of the core alone.
     public static let core = Settings([])
 
-    /// Of the features.
     let groups: [any FeatureSettings.Type]
     /// The providers that a feature knows; nil where no feature does.
     let presets: (@Sendable () -> [ProviderPreset])?

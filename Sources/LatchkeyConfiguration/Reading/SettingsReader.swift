@@ -126,19 +126,14 @@ protocol GroupDraft: Sendable {
 
 /// Where a group is, and what it has.
 struct GroupPlace: Sendable {
-    /// The place of the group's entry.
     var origin = ConfigurationOrigin.none
-    /// The places of the settings that it gives.
     var given: [String: ConfigurationOrigin] = [:]
-    /// Whether a problem with it was reported.
     var isBroken = false
 }
 
 extension SettingsReader where Root: GroupDraft {
     /// Sets the values of a group, and reports the rest of it and what it lacks.
-    /// - Parameters:
-    ///   - kind: The kind of the provider that the group is of; nil where all settings are of all kinds.
-    ///   - requiring: Whether missing settings are reported.
+    /// - Parameter kind: The kind of the provider that the group is of; nil where all settings are of all kinds.
     static func read(
         _ entries: [ConfigurationEntry], at origin: ConfigurationOrigin, _ settings: [Setting<Root>],
         of kind: ProviderKind? = nil, requiring: Bool = true, into root: inout Root, _ context: inout ReadingContext

@@ -1,4 +1,3 @@
-/// Suggests the name that was probably meant.
 enum Suggestion {
     /// The candidate nearest to a misspelled name, or nil if none is near.
     static func nearest(to name: String, among candidates: [String]) -> String? {

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// Reads a YAML or JSON text (JSON is YAML in its flow style) into ``ConfigurationNode``s.
 ///
 /// Stricter than YAML: anchors, aliases, merge keys and tags are refused; plain scalars stay texts (`on` is not a
@@ -28,17 +30,12 @@ struct YAMLDocument: ~Copyable {
 
     /// The entries of the mapping at the top of a text; none if the text has only comments.
     ///
-    /// - Parameters:
-    ///   - path: The file's path, for the values' origins.
-    ///   - settings: The keys that there are.
+    /// - Parameter path: The file's path, for the values' origins.
     static func read(_ bytes: [UInt8], path: String, _ settings: Settings = .core) throws(YAMLError)
         -> [ConfigurationEntry]
     {
-        let text: String
-        do throws(InvalidValueError) {
-            text = try FileReader.text(of: bytes)
-        } catch {
-            throw YAMLError(nil, error.reason, error.remedy ?? "")
+        let text = try mappingErrors(try FileReader.text(of: bytes)) { (error: InvalidValueError) in
+            YAMLError(nil, error.reason, error.remedy ?? "")
         }
         return try mapping(value(of: text, settings) { .file(path: path, line: $0) })
     }

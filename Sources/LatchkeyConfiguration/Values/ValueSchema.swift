@@ -22,7 +22,6 @@ package struct ValueSchema: Sendable {
             ] + others)
     }
 
-    /// Adds keywords.
     func with(_ more: [(name: String, value: JSONValue?)]) -> ValueSchema { ValueSchema(members + more) }
 
     /// A text. YAML reads one of digits as a number.
@@ -31,7 +30,6 @@ package struct ValueSchema: Sendable {
     /// Any of the spellings of a switch.
     static let flag = words(["true", "false", "on", "off", "yes", "no"])
 
-    /// A whole number.
     static func integer(_ range: ClosedRange<Int>) -> ValueSchema {
         number(range, pattern: "^[0-9]+$")
     }
@@ -80,6 +78,5 @@ package struct ValueSchema: Sendable {
         ])
     }
 
-    /// The schema of this name among the definitions.
     static func definition(_ name: String) -> ValueSchema { ValueSchema([("$ref", .string("#/definitions/" + name))]) }
 }

@@ -44,6 +44,7 @@ extension ValueType {
                     : "in a private network, list its host in plain_http_hosts"
                 throw InvalidValueError("is plain http", "give an https URL, or \(other)")
             }
+            if text.contains(where: \.isWhitespace) { throw InvalidValueError("has a space in the URL", "remove it") }
             throw InvalidValueError("is not a usable URL", "give an https URL without user name and fragment")
         }
     }

@@ -11,11 +11,9 @@ public struct InvalidValueError: Error, CustomStringConvertible {
         self.remedy = remedy
     }
 
-    /// The reason and the remedy.
     public var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 
-/// Refuses a value unless a condition is met.
 func require(
     _ isMet: Bool, else reason: @autoclosure () -> String, _ remedy: String? = nil
 ) throws(InvalidValueError) {

@@ -1,5 +1,4 @@
 package import ArgumentParser
-import Observability
 import Primitives
 import Storage
 import StorageModel

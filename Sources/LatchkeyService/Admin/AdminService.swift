@@ -12,9 +12,6 @@ package import StorageModel
 /// Looks up and repairs accounts for an administrator, in the database of a configuration. Servers may use the database
 /// at the same time.
 package struct AdminService: Sendable {
-    /// Ends what an account has elsewhere.
-    package typealias Ending = AccountEnding
-
     package let store: SQLStore
     package let clock: WallClock
 
@@ -110,7 +107,6 @@ package struct CommandReport: Sendable {
         self.json = json
     }
 
-    /// - Parameter members: Writes the one object.
     package init(text: [String], _ members: (inout JSONObjectWriter) -> Void) {
         self.init(text: text, json: [JSONObjectWriter.text(members)])
     }

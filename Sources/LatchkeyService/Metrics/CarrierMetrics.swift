@@ -106,7 +106,6 @@ package final class CarrierMetrics: Sendable {
         }
     }
 
-    /// - Parameter parties: The relying parties under their providers' names.
     func metrics(of parties: [String: RelyingParty], clock: WallClock) -> [any Metric] {
         [
             rows.metric(durations) { $0.durations }, rows.metric(keyRefreshes) { $0.keyRefreshes },
@@ -150,7 +149,8 @@ package final class CarrierMetrics: Sendable {
         return rows.all.flatMap { row in
             OutboundRequest.Destination.Step.allCases.compactMap { step -> SampledMetric.Sample? in
                 let isOpen = open[row.source]?.contains(step) ?? false
-                guard isOpen || row.durations.has(step) else { return nil }
+                let isUsed = (0..<Self.outcomes).contains { row.durations.total(at: step.place, $0).count > 0 }
+                guard isOpen || isUsed else { return nil }
                 return .init(isOpen ? 1 : 0, [row.source.provider, row.source.issuer, step.rawValue])
             }
         }
@@ -190,11 +190,5 @@ package final class CarrierMetrics: Sendable {
 
         /// All beyond the capacity.
         static let other = Source(provider: "other", issuer: "other")
-    }
-}
-
-extension Histogram {
-    fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
-        (0..<CarrierMetrics.outcomes).contains { total(at: step.place, $0).count > 0 }
     }
 }

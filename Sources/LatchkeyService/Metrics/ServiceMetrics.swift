@@ -26,7 +26,6 @@ package final class ServiceMetrics: Sendable {
         ])
     }
 
-    /// The current metrics in Prometheus' text format.
     func page() async -> [UInt8] { await read { [registry] in registry.page() } }
 
     /// Runs off the event loops.

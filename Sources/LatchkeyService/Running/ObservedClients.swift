@@ -1,6 +1,5 @@
 import LatchkeyAPI
 import Logging
-import OpenIDConnect
 import Primitives
 import Tracing
 

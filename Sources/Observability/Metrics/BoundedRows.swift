@@ -20,9 +20,7 @@ package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendab
     @usableFromInline let other: Row
     @usableFromInline let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - other: The key of the row of all others.
-    ///   - make: Makes the row of a key at its first use.
+    /// - Parameter make: Makes the row of a key at its first use.
     package init(capacity: Int, other: Key, make: @escaping @Sendable (Key) -> Row) {
         self.capacity = capacity
         self.other = make(other)

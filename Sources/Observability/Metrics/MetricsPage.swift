@@ -40,7 +40,6 @@ package struct MetricsPage: Sendable {
 
     package init(capacity: Int = 32 * 1024) { bytes.reserveCapacity(capacity) }
 
-    /// Writes a family.
     package mutating func add(_ reading: MetricReading) {
         let name = reading.description.name
         add("# HELP \(name) ")
@@ -63,7 +62,6 @@ package struct MetricsPage: Sendable {
         }
     }
 
-    /// - Parameter suffix: Appended to the family's name.
     private mutating func sample(
         _ name: String, _ suffix: StaticString, _ labels: [(name: String, value: String)],
         last: (name: String, value: String)? = nil, _ value: String

@@ -49,7 +49,6 @@ package struct ProcessFigures: Sendable, Hashable {
 
 extension ProcessFigures {
     /// The figures with Prometheus' standard names.
-    /// - Parameter maximumDescriptors: The limit of open file descriptors.
     package static func metrics(maximumDescriptors: Int) -> [any Metric] {
         [
             gauge("process_resident_memory_bytes", "Resident memory") { now()?.residentBytes },

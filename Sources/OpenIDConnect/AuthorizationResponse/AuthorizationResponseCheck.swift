@@ -52,9 +52,7 @@ public struct VerifiedAuthorizationResponse: Sendable {
         case error(String)
     }
 
-    /// The provider.
     public let issuer: String
-    /// The client that the response is for.
     public let clientID: ClientID
     /// The `state` of the request, of 1 to 256 visible ASCII characters.
     public let state: Secret

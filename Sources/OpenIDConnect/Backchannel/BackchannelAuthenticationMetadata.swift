@@ -46,11 +46,8 @@ extension BackchannelAuthenticationMetadata {
 /// The default is ``off``. Metadata lists what a provider supports, and not what it has registered for a client. And
 /// who may start backchannel authentications may have users prompted.
 public enum BackchannelTokenDeliverySetting: String, Sendable, Hashable, CaseIterable {
-    /// There are no backchannel authentications.
     case off
-    /// ``BackchannelTokenDeliveryMode/poll``.
     case poll
-    /// ``BackchannelTokenDeliveryMode/ping``.
     case ping
 
     /// The mode; nil for ``off``.

@@ -14,7 +14,6 @@ public struct BackchannelAuthenticationRequest: Sendable {
 
     /// The requested scopes, with `openid`.
     public var scopes: [String]
-    /// The user.
     public var hint: Hint
     /// The text that the user compares on both devices.
     public var bindingMessage: BindingMessage?
@@ -93,7 +92,6 @@ extension BackchannelAuthenticationMetadata {
 /// Control and formatting characters are refused, such as those that reverse the direction of a text: the user must
 /// read on both devices what was sent.
 public struct BindingMessage: Sendable, Hashable {
-    /// The text.
     public let text: String
 
     /// The most characters (Unicode scalars).

@@ -3,7 +3,6 @@ public import Primitives
 /// A sign-in that the server starts at a carrier, without a browser: the carrier asks the user on the phone, and sends
 /// the result to the notification endpoint (ZenKey's server-initiated flow, `response_type=async_token`).
 public struct ServerInitiatedAuthorizationRequest: Sendable {
-    /// The client.
     public var clientID: ClientID
     /// The client's registered redirect URI. No browser is sent there.
     public var redirectURI: String

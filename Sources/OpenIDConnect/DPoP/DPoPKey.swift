@@ -12,7 +12,6 @@ public final class DPoPKey: Sendable, Redacted {
     private let bytes: [UInt8]
     private let key: ClientKey
 
-    /// A new key.
     public convenience init() { self.init(P256.Signing.PrivateKey()) }
 
     /// The key that ``secret`` gave; nil if the text is none.
@@ -63,7 +62,6 @@ public final class DPoPKey: Sendable, Redacted {
 }
 
 extension DPoPKey: Hashable {
-    /// Compares the public keys.
     public static func == (left: DPoPKey, right: DPoPKey) -> Bool { left.thumbprint == right.thumbprint }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(thumbprint) }

@@ -15,7 +15,6 @@ import Synchronization
 /// The issuer's own configuration is requested only for metadata that no confirmed binding covers. So its outage does
 /// not affect a carrier that is known.
 struct IssuerVerification: Sendable {
-    /// The result for one document.
     struct Verdict: Sendable {
         /// Why the metadata is refused; nil if it is accepted.
         var refusal: OIDCError?
@@ -161,7 +160,6 @@ struct IssuerVerification: Sendable {
 }
 
 extension RelyingPartyObserver.MetadataRefusal {
-    /// The reason for developers and administrators.
     var text: String {
         let remedy = "If that is right, configure the network's issuer."
         return switch self {
@@ -182,7 +180,6 @@ extension RelyingPartyObserver.MetadataRefusal {
 }
 
 extension OIDCError {
-    /// Whether the server said that there is no such document.
     fileprivate var saysNotFound: Bool { code == .unusableResponse && [404, 410].contains(request?.status) }
 }
 
@@ -218,7 +215,6 @@ package protocol IssuerBindings: Sendable {
 package final class MemoryIssuerBindings: IssuerBindings {
     private let state: Mutex<KnownIssuers>
 
-    /// - Parameter known: What is known at the beginning.
     package init(_ known: KnownIssuers = KnownIssuers()) { state = Mutex(known) }
 
     package func known(of network: MCCMNC, _ issuer: String) -> KnownIssuer {

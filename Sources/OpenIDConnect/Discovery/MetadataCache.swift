@@ -27,7 +27,6 @@ public struct CacheRules: Sendable, Hashable {
     /// A clock that shows so many seconds less than before was only corrected.
     static let clockTolerance: Int64 = 60
 
-    /// The defaults.
     public init() {}
 
     /// The lifetime by a response's Cache-Control field (RFC 9111 section 5.2), within the bounds.
@@ -75,7 +74,6 @@ extension Timestamp {
 
 /// How long a fetched document is used: fresh at first, then stale if it cannot be fetched again, then not at all.
 struct Freshness: Sendable {
-    /// When the document was fetched.
     let fetchedAt: Timestamp
     /// When the document was fetched, or a later fetch failed.
     private var since: Timestamp
@@ -121,11 +119,9 @@ struct Freshness: Sendable {
     mutating func limit(to time: Timestamp) { freshUntil = min(freshUntil, time) }
 }
 
-/// Where metadata comes from.
 enum MetadataSource: Hashable, Sendable {
     /// A discovery service, asked for the carrier that serves a network.
     case network(MCCMNC, at: EndpointURL)
-    /// The issuer itself.
     case issuer(EndpointURL)
 
     /// The name under which the bulkhead counts requests.
@@ -145,14 +141,12 @@ enum MetadataSource: Hashable, Sendable {
     }
 }
 
-/// A request for metadata.
 struct MetadataQuestion: Hashable, Sendable {
     let source: MetadataSource
     /// Nil for an issuer, which tells every client the same.
     var clientID: ClientID?
 }
 
-/// How a request for metadata ended.
 enum MetadataOutcome<Metadata: Sendable>: Sendable {
     case fetched(Metadata)
     /// Metadata of an earlier request serves on.
@@ -201,7 +195,6 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         entries[source].flatMap { now < $0.freshness.usableUntil ? $0.metadata : nil }
     }
 
-    /// When metadata was fetched; nil if it is not in the cache.
     func fetchedAt(_ metadata: Metadata) -> Timestamp? {
         entries.entries.first { $0.value.metadata == metadata }?.value.freshness.fetchedAt
     }
@@ -211,7 +204,6 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         entries.entries.first { isWanted($0.value.metadata) }.map { ($0.value.question, $0.value.metadata) }
     }
 
-    /// The error with which a question was answered lately.
     func refusal(_ question: MetadataQuestion, at now: Timestamp) -> OIDCError? {
         refusals[question].flatMap { now.isWithin(rules.unknownNetworkLifetime, after: $0.since) ? $0.error : nil }
     }
@@ -237,7 +229,6 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         return .failed(error)
     }
 
-    /// Makes metadata stale soon.
     mutating func distrust(_ metadata: Metadata, at now: Timestamp) {
         for (source, var entry) in entries.entries where entry.metadata == metadata {
             entry.freshness.limit(to: now.advanced(bySeconds: rules.retryInterval))

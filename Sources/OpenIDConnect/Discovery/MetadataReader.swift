@@ -53,7 +53,6 @@ struct MetadataReader {
     func known<Value: RawRepresentable & Hashable>(_ name: String) throws(OIDCError) -> Set<Value>?
     where Value.RawValue == String { try list(name).map { Set($0.compactMap(Value.init(rawValue:))) } }
 
-    /// Whether the provider says so; false unless the value is `true`.
     func flag(_ name: String) -> Bool { document[name]?.bool ?? false }
 
     /// A list, if there is one, must contain the value.

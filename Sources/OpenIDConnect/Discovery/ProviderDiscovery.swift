@@ -51,7 +51,6 @@ final class ProviderDiscovery: Sendable {
         return source(for: network).flatMap { source in cache.withLock { $0.usable(source, at: now) } }
     }
 
-    /// When metadata was fetched; nil if it is not in the cache.
     func fetchedAt(_ provider: ProviderMetadata) -> Timestamp? { cache.withLock { $0.fetchedAt(provider) } }
 
     private func provider(

@@ -255,9 +255,7 @@ public struct EndpointAliases: Sendable, Hashable {
     package static let none = EndpointAliases()
 
     /// Where a request goes.
-    /// - Parameters:
-    ///   - usual: Where it goes without a certificate.
-    ///   - clientTLS: What it presents.
+    /// - Parameter usual: Where it goes without a certificate.
     /// - Throws: ``OIDCError/Code/metadataRefused``.
     func endpoint(
         _ name: Name, insteadOf usual: EndpointURL, presenting clientTLS: ClientTLS?

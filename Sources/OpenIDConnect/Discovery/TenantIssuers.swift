@@ -26,7 +26,6 @@ public struct TenantIssuers: Sendable, Hashable {
         end = String(template[start...].dropFirst(placeholder.count))
     }
 
-    /// The issuer of a tenant.
     public func issuer(of tenant: String) -> String { beginning + tenant + end }
 
     /// The id of the tenant whose issuer a text is; nil for another text, and for a tenant that is not allowed.

@@ -53,7 +53,6 @@ public struct TrustedHosts: Sendable, Hashable {
         return HostName.areOfOneDomain(host, other)
     }
 
-    /// The carriers of ZenKey.
     public static let zenKeyCarriers = TrustedHosts(
         ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"].compactMap(Pattern.init))
 }

@@ -5,7 +5,6 @@ import Primitives
 ///
 /// Everything that cannot be decrypted is not such a token: a forger learns nothing from the difference.
 struct EncryptedToken: Sendable {
-    /// How the content key reaches the client.
     enum KeyManagement: Sendable {
         /// Encrypted with the client's RSA key.
         case rsaOAEP256(encryptedKey: [UInt8])

@@ -12,7 +12,6 @@ public struct ResponseDecryption: Sendable, Hashable {
     /// The only content encryption.
     public let encryption: ContentEncryption
 
-    /// - Parameter otherKey: Nil for none.
     public init(key: DecryptionKey, otherKey: DecryptionKey? = nil, encryption: ContentEncryption) {
         self.key = key
         self.otherKey = otherKey
@@ -54,7 +53,6 @@ public enum ContentEncryption: String, Sendable, Hashable, CaseIterable {
     /// AES-GCM with a key of 256 bits.
     case a256GCM = "A256GCM"
 
-    /// Of the key.
     var keyBytes: Int {
         switch self {
         case .a128GCM: 16

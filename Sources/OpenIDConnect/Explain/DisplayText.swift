@@ -23,7 +23,6 @@ package enum DisplayText {
         return text.utf8.count == 1 ? "1 byte long" : "\(text.utf8.count) bytes long"
     }
 
-    /// A text on one line.
     package static func line(_ text: String) -> String { text.onOneLine(upTo: maximumCharacters) }
 
     private static func list(_ elements: [JSONValue]) -> String {

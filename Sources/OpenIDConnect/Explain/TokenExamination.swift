@@ -31,9 +31,7 @@ package struct TokenExamination: Sendable {
     }
 
     /// Makes every check of a logout token.
-    /// - Parameters:
-    ///   - clients: Our clients, each with what its tokens may be signed with.
-    ///   - listed: What the provider signs with; nil if that is not known.
+    /// - Parameter listed: What the provider signs with; nil if that is not known.
     package func explainedAsLogoutToken(
         of issuer: String, for clients: [ClientID: Set<SigningAlgorithm>], _ rules: IDTokenRules, at moment: Timestamp,
         listed: Set<SigningAlgorithm>?
@@ -42,8 +40,6 @@ package struct TokenExamination: Sendable {
             self, .init(issuer: issuer, clients: clients, rules: rules, now: moment), listed: listed)
     }
 
-    /// Makes every check of a signed authorization response.
-    /// - Parameter clients: Our clients, each with what its responses are signed with.
     package func explainedAsAuthorizationResponse(
         of issuer: String, for clients: [ClientID: SigningAlgorithm], _ rules: IDTokenRules, at moment: Timestamp
     ) -> AuthorizationResponseExplanation {
@@ -71,7 +67,6 @@ package struct TokenExamination: Sendable {
         return [.init(check: .format, verdict: TokenVerdict(compact.isWellFormed), found: found)]
     }
 
-    /// - Parameter algorithms: What the token may be signed with.
     func headerSteps<Check: MessageCheck>(
         _ type: TokenType, _ algorithms: Set<SigningAlgorithm>
     ) -> [TokenExplanation<Check>.Step] {

@@ -5,9 +5,7 @@ public import Primitives
 public struct TokenExplanation<Check: TokenCheck>: Sendable {
     /// The result of one check.
     public struct Step: Sendable, Hashable {
-        /// The check.
         public let check: Check
-        /// Its result.
         public let verdict: TokenVerdict
         /// What was found, on one line; nothing personal.
         public let found: String

@@ -78,7 +78,9 @@ struct ClaimValidationContext: IssuedClaims {
             expectation.isNative
             ? validator.rules.ofNativeTokens(trusting: expectation.trustedAudiences) : validator.rules
         issuer = validator.issuer
-        self.expectation = expectation
+        let audiences = expectation.nativeAudiences
+        let audience = audiences.first { claims.names($0) } ?? audiences.first
+        self.expectation = altered(expectation) { $0.clientID = audience ?? $0.clientID }
         self.now = now
         issuedAt = claims["iat"]?.numericDate
         expiresAt = claims["exp"]?.numericDate
@@ -96,7 +98,7 @@ struct ClaimValidationContext: IssuedClaims {
     /// Of several audiences, the authorized party tells whose token it is.
     var hasAuthorizedParty: Bool {
         guard let party = claims["azp"] else {
-            return rules.trusted(by: expectation.clientID).isEmpty || claims.onlyAudience != nil
+            return !rules.trustsOthers(for: expectation.clientID) || claims.onlyAudience != nil
         }
         return isClient(party.string) || expectation.isNative && party.visibleText != nil && claims.onlyAudience != nil
     }
@@ -299,13 +301,24 @@ extension JSONObject {
         }
     }
 
+    /// Whether a client is among the audiences.
+    func names(_ client: ClientID) -> Bool {
+        switch self["aud"] {
+        case .array(let several): several.contains { $0.string?.hasSameBytes(as: client.text) == true }
+        case let single: single?.string?.hasSameBytes(as: client.text) == true
+        }
+    }
+
     /// Whether a client and all required audiences are among the audiences, and each of the others is trusted.
     func isFor(_ client: ClientID, and required: [ClientID] = [], by rules: IDTokenRules) -> Bool {
         if let only = onlyAudience { return required.isEmpty && only.hasSameBytes(as: client.text) }
-        let trusted = rules.trusted(by: client).union(required)
-        guard rules.isLenient || !trusted.isEmpty, let several = self["aud"]?.array else { return false }
-        let names = several.compactMap { $0.string.flatMap { ClientID($0) } }
-        return names.count == several.count && (required + [client]).allSatisfy(names.contains)
-            && names.allSatisfy { $0 == client || trusted.contains($0) }
+        guard rules.isLenient || rules.trustsOthers(for: client) || !required.isEmpty,
+            let several = self["aud"]?.array
+        else { return false }
+        return names(client) && required.allSatisfy(names)
+            && several.allSatisfy { name in
+                guard let id = name.string.flatMap({ ClientID($0) }) else { return false }
+                return id == client || required.contains(id) || rules.trusts(id, for: client)
+            }
     }
 }

@@ -27,11 +27,10 @@ package struct IDTokenValidator: Sendable {
         if expectation.original != nil {
             for rule in ClaimValidationContext.refreshRules where !rule.isMet(context) { throw .failed(rule.check) }
         }
-        return try VerifiedIDToken(context)
+        return try VerifiedIDToken(context, token.signed)
     }
 
     /// Applies every rule, also after one that is not met.
-    /// - Parameter algorithms: What the token may be signed with.
     package func explain(
         _ token: TokenExamination, signedWith algorithms: Set<SigningAlgorithm>,
         expecting expectation: IDTokenExpectation, now: Timestamp
@@ -71,11 +70,9 @@ public struct IDTokenRules: Sendable, Hashable {
     /// at providers other than carriers.
     package var isLenient = false
 
-    /// The defaults.
     public init() {}
 
     /// For tokens that an app brings: no code verifier stands in for a nonce, and they are good for ten minutes.
-    /// - Parameter audiences: Those that the tokens may name besides.
     package func ofNativeTokens(trusting audiences: Set<ClientID> = []) -> IDTokenRules {
         altered(self) {
             $0.trustedAudiences.formUnion(audiences)
@@ -87,6 +84,14 @@ public struct IDTokenRules: Sendable, Hashable {
     /// The audiences that a client's tokens may name beside it.
     package func trusted(by client: ClientID) -> Set<ClientID> {
         clientAudiences[client].map(trustedAudiences.union) ?? trustedAudiences
+    }
+
+    func trusts(_ audience: ClientID, for client: ClientID) -> Bool {
+        trustedAudiences.contains(audience) || clientAudiences[client]?.contains(audience) == true
+    }
+
+    func trustsOthers(for client: ClientID) -> Bool {
+        !trustedAudiences.isEmpty || clientAudiences[client]?.isEmpty == false
     }
 }
 
@@ -106,9 +111,11 @@ public struct IDTokenExpectation: Sendable {
     /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
     /// bound to its request by the notification token, and not every carrier repeats the nonce there.
     public var nonceMayBeMissing = false
-    /// Whether an app brings the token, which the device or a provider's SDK gave it. The authorized party is the app
-    /// then, and the token may have the SHA-256 of the nonce, in hexadecimal digits, in the nonce's place.
-    public var isNative = false
+    /// The audiences of a token that an app brings, which the device or a provider's SDK gave it: the one that it names
+    /// takes the place of ``clientID``. The authorized party is the app then, and the token may have the SHA-256 of the
+    /// nonce, in hexadecimal digits, in the nonce's place. Empty for other tokens.
+    public var nativeAudiences: [ClientID] = []
+    var isNative: Bool { !nativeAudiences.isEmpty }
     /// What a native token may have in place of the nonce.
     package var hashedNonce: String? {
         isNative ? nonce.map { SHA256.hash(data: Array($0.utf8)).hexadecimal } : nil
@@ -144,7 +151,6 @@ public struct IDTokenExpectation: Sendable {
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
 public struct OriginalIDToken: Sendable, Hashable {
-    /// The issuer (`iss`).
     public let issuer: String
     /// The user at the issuer (`sub`).
     public let subject: String
@@ -160,7 +166,6 @@ public struct OriginalIDToken: Sendable, Hashable {
         /// The authorized party (`azp`); nil if the token named none.
         public let authorizedParty: String?
 
-        /// The claims of a token.
         public init(authTime: Timestamp?, nonce: String?, authorizedParty: String?) {
             self.authTime = authTime
             self.nonce = nonce
@@ -203,12 +208,13 @@ public struct VerifiedIDToken: Sendable, Hashable {
     public let portTokens: [Secret]
     /// The provider's id of the user's session (`sid`), if the token names one.
     public let sessionID: String?
-    /// All claims.
     let claims: JSONObject
+    private let signed: SignedContent
 
     /// The claims of a context that meets every rule, so that no required claim is missing.
-    init(_ context: ClaimValidationContext) throws(OIDCError) {
+    init(_ context: ClaimValidationContext, _ signed: SignedContent) throws(OIDCError) {
         claims = context.claims
+        self.signed = signed
         guard let subject = claims["sub"]?.string else { throw .failed(.subject) }
         guard let expiresAt = context.expiresAt else { throw .failed(.expiry) }
         guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
@@ -222,6 +228,16 @@ public struct VerifiedIDToken: Sendable, Hashable {
         self.context = claims["context"]?.string
         portTokens = Self.portTokens(claims)
         sessionID = claims["sid"]?.sessionIDText
+    }
+
+    /// Names the token by what is signed of it: a signature with ES256 can be written in two ways.
+    package var fingerprint: String {
+        switch signed {
+        case .sha256(let digest): Array(digest).hexadecimal
+        case .sha384(let digest): Array(digest).hexadecimal
+        case .sha512(let digest): Array(digest).hexadecimal
+        case .whole(let content): SHA256.hash(data: content).hexadecimal
+        }
     }
 
     /// The user's attributes in the token. Read on demand, because they are seldom needed.

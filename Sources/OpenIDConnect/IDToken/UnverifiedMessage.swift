@@ -32,7 +32,6 @@ extension LogoutTokenCheck: MessageCheck {}
 
 extension AuthorizationResponseCheck: MessageCheck {}
 
-/// What a message is checked against.
 struct MessageRequirements: Sendable {
     let issuer: String
     /// Our clients, each with what its messages may be signed with.
@@ -44,7 +43,6 @@ struct MessageRequirements: Sendable {
     var algorithms: Set<SigningAlgorithm> { clients.values.reduce([]) { $0.union($1) } }
 }
 
-/// The claims of a message and what they are checked against.
 protocol MessageValidationContext: IssuedClaims, Sendable {
     associatedtype Check: MessageCheck
 
@@ -97,13 +95,11 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
     let context: Context
 
     init(_ text: Secret, _ requirements: MessageRequirements) throws(TokenRefusal<Context.Check>) {
-        do throws(OIDCError) {
-            token = try SignedToken(
+        token = try mappingErrors(
+            try SignedToken(
                 text, maximumBytes: requirements.rules.maximumBytes, type: Context.type,
                 signedWith: requirements.algorithms)
-        } catch {
-            throw .failed(error.check.map { Context.Check($0) } ?? .format)
-        }
+        ) { (error: OIDCError) in TokenRefusal.failed(error.check.map { Context.Check($0) } ?? .format) }
         guard let claims = JSONObject(claims: token.payload) else { throw .failed(.claims) }
         context = Context(claims: claims, requirements: requirements)
         guard context.algorithms.contains(token.algorithm) else { throw .failed(.algorithm) }
@@ -120,9 +116,7 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
 
 extension RelyingParty {
     /// Checks the signature of a message with the provider's keys, which are fetched if they are not cached.
-    /// - Parameters:
-    ///   - bucket: Limits the fetches of newer keys after a signature that does not verify.
-    ///   - provider: Finds the provider, whose keys may have signed the message.
+    /// - Parameter bucket: Limits the fetches of newer keys after a signature that does not verify.
     func checkSignature<Context>(
         of message: UnverifiedMessage<Context>, limitedBy bucket: borrowing Mutex<TokenBucket>,
         at provider: () async throws(OIDCError) -> ProviderMetadata

@@ -92,7 +92,6 @@ extension JSONObject {
     fileprivate func stated(_ name: String) -> JSONValue? { self[name].flatMap { $0.isNull ? nil : $0 } }
 }
 
-/// A signature and the keys that may have made it.
 package struct SignatureValidationContext {
     let token: SignedToken
     let keys: JSONWebKeySet
@@ -104,7 +103,6 @@ package struct SignatureValidationContext {
         candidates = keys.candidates(for: token)
     }
 
-    /// Whether one of the candidates verifies the signature.
     package var verifies: Bool {
         candidates.contains { $0.verifies(token.signature, of: token.signed, by: token.algorithm) }
     }
@@ -124,7 +122,6 @@ package struct SignatureValidationContext {
 
 /// A public key that verifies signatures, read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
 package struct PublicKey: Sendable {
-    /// Why an entry of a key set is not used.
     package enum KeyError: String, Error, Sendable, Hashable {
         /// Its `use` or `key_ops` does not allow verifying.
         case purpose
@@ -325,7 +322,6 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The padding of an RSA signature.
     var padding: _RSA.Signing.Padding {
         switch self {
         case .ps256, .ps384, .ps512: .PSS
@@ -335,7 +331,7 @@ public enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What a signature was made of, as far as its algorithm needs it.
-enum SignedContent: Sendable {
+enum SignedContent: Sendable, Hashable {
     case sha256(SHA256.Digest)
     case sha384(SHA384.Digest)
     case sha512(SHA512.Digest)

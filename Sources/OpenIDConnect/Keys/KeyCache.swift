@@ -70,9 +70,6 @@ package final class KeyCache: Sendable {
     }
 
     /// Checks a signature with a key set, and after a failure with a newer one.
-    /// - Parameters:
-    ///   - correlationID: Of the sign-in that waits.
-    ///   - mayFetch: Whether keys may be fetched after a failure.
     package func check<Value, Refusal: Error>(
         with held: Snapshot, for correlationID: CorrelationID? = nil, mayFetch: (Refusal) -> Bool = { _ in true },
         _ check: (JSONWebKeySet) throws(Refusal) -> Value
@@ -120,7 +117,6 @@ package final class KeyCache: Sendable {
     }
 
     /// Joins the fetch under way or begins one, if the bucket allows.
-    /// - Parameter correlationID: Of the sign-in that waits.
     private func fetch(
         now: Timestamp, for correlationID: CorrelationID? = nil
     ) async -> Result<Void, OIDCError> {
@@ -235,7 +231,6 @@ final class KeyCaches: Sendable {
 public struct KeyStatus: Sendable, Hashable {
     /// As the issuer's metadata spells it.
     public let issuer: String
-    /// When the keys came.
     public let fetchedAt: Timestamp
     /// Until then no new fetch is needed.
     public let freshUntil: Timestamp

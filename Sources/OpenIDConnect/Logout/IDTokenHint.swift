@@ -5,7 +5,6 @@ public import Primitives
 ///
 /// It has the user's claims, so that it prints as redacted, and goes to its issuer only.
 public struct IDTokenHint: Sendable, Hashable, Redacted {
-    /// The issuer of the token.
     public let issuer: String
     /// The token as the issuer signed it, in compact form.
     public let token: Secret

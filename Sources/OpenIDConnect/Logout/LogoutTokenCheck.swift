@@ -50,7 +50,6 @@ public struct LogoutToken: Sendable, Hashable {
     /// The member of `events` that makes a token a logout token.
     package static let event = "http://schemas.openid.net/event/backchannel-logout"
 
-    /// The provider.
     public let issuer: String
     /// The user whose sessions have ended; nil if only ``sessionID`` names the session.
     public let subject: String?

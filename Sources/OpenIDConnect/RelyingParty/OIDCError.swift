@@ -4,7 +4,6 @@ package import Primitives
 ///
 /// Its texts are safe to log and to send to clients: they contain no secret, code, token, subject or claim value.
 public struct OIDCError: Error, Sendable {
-    /// What failed.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// Discovery knows no carrier for the network, or sends the user to choose one.
         case unknownNetwork = "unknown_network"
@@ -49,7 +48,6 @@ public struct OIDCError: Error, Sendable {
 
     private var contents: Boxed<Contents>
 
-    /// What failed.
     public var code: Code { contents.value.code }
     /// The check that failed, when ``code`` is ``Code/invalidIDToken``.
     public var check: IDTokenCheck? { contents.value.check }
@@ -130,7 +128,6 @@ public struct OIDCError: Error, Sendable {
         OIDCError(.clientRefused, reason: "The provider does not list \(what).")
     }
 
-    /// This error with a further sentence.
     func adding(_ sentence: String) -> OIDCError { altered(self) { $0.reason += " " + sentence } }
 
     /// The error as one of a request; an error that names its request already stays.

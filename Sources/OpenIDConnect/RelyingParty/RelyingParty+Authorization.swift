@@ -13,7 +13,6 @@ extension RelyingParty {
     /// says so, the request is signed (RFC 9101). Likewise it is pushed first, once (RFC 9126): then the browser gets
     /// no parameter of the request, and there is no destination without the provider's consent.
     ///
-    /// - Parameter key: The client's private key; nil if it has none.
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
     ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
     ///   authentication method, or if the request cannot be signed, and nothing was sent;

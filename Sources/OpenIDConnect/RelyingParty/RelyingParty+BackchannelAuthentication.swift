@@ -17,7 +17,6 @@ extension RelyingParty {
     /// (CIBA Core section 7.1.1). The client authenticates as at the token endpoint. The audience of its assertion is
     /// the configured one, any of which the provider must accept (section 7.1).
     ///
-    /// - Parameter key: The client's private key; nil if it has none.
     /// - Throws: ``OIDCError/Code/metadataRefused`` if the provider has no backchannel authentication endpoint, or does
     ///   not accept a `user_code` that the request has; ``OIDCError/Code/carrierRefused`` or
     ///   ``OIDCError/Code/clientRefused`` with the provider's error code (section 13);
@@ -70,7 +69,6 @@ extension RelyingParty {
     /// waits at least the interval between two calls, and longer after ``BackchannelTokenResponse/slowDown``.
     ///
     /// - Parameters:
-    ///   - requestID: The provider's `auth_req_id`.
     ///   - key: The key that the tokens are bound to; nil for a new key, if the provider's tokens are bound at all.
     ///   - requiresIDToken: Whether tokens without an ID token are refused.
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,

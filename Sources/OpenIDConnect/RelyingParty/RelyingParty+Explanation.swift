@@ -6,8 +6,6 @@ extension RelyingParty {
     ///
     /// The token is sent nowhere. The provider's keys are fetched if they are not cached; if they cannot be fetched,
     /// the checks that need them are reported as not possible.
-    ///
-    /// - Parameter moment: The time to check the token's times against.
     public func explain(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata, at moment: Timestamp
     ) async -> IDTokenExplanation {
@@ -28,8 +26,6 @@ extension RelyingParty {
 
     /// Makes every check of ``verify(logoutToken:for:)``, and reports the result of each. Whether the token was used
     /// before is not checked.
-    ///
-    /// - Parameter moment: The time to check the token's times against.
     public func explain(
         logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>], provider: ProviderMetadata,
         at moment: Timestamp
@@ -80,7 +76,6 @@ extension RelyingParty {
         return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
     }
 
-    /// What is demanded of every ID token.
     package var idTokenRules: IDTokenRules { configuration.idTokenRules }
 
     /// The provider's usable keys: from the cache, or fetched.

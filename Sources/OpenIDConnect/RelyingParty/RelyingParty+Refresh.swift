@@ -25,10 +25,7 @@ extension RelyingParty {
     /// Gets new tokens for a refresh token, by one request that is never repeated. An ID token in the response is
     /// validated; there need not be one.
     ///
-    /// - Parameters:
-    ///   - original: The ID token of the sign-in.
-    ///   - key: The key that the refresh token may be bound to; nil for none.
-    ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
+    /// - Parameter algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
     ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/invalidIDToken`` with the check that
     ///   failed, and then no token of the response may be used; ``OIDCError/Code/unusableResponse`` or a transport
@@ -74,7 +71,6 @@ extension RelyingParty {
 
 /// The response to a refresh (RFC 6749 section 6, OpenID Connect Core section 12.1).
 public struct RefreshResponse: Sendable {
-    /// The new tokens.
     public let tokens: TokenResponse
     /// Why the ID token of the response could not be validated; nil if it is valid, or if there is none. The tokens
     /// must be kept then, because the earlier refresh token may be spent, and must not be used before

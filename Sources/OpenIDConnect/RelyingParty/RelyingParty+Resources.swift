@@ -1,6 +1,5 @@
 public import Primitives
 
-/// What an access token gives access to.
 extension RelyingParty {
     /// The response of a provider's resource.
     public enum ResourceResponse: Sendable {
@@ -86,10 +85,8 @@ extension RelyingParty {
     /// Calls an API of a provider with an access token, once. The token is spent in every case.
     ///
     /// - Parameters:
-    ///   - what: Names the call in errors.
     ///   - headers: Besides those of every call.
     ///   - body: JSON, for a `POST`.
-    ///   - read: Reads the response.
     /// - Throws: What `read` throws, or a transport code.
     package func call<Value>(
         _ what: StaticString, _ method: OutboundRequest.Method, _ url: EndpointURL,

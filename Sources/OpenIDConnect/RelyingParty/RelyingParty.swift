@@ -25,13 +25,11 @@ public final class RelyingParty: Sendable {
     let issuerConfigurations: IssuerConfigurations
     /// Limits the fetches of newer keys on behalf of logout tokens.
     let logoutKeyFetches: Mutex<TokenBucket>
-    /// The nonces that servers demand in proofs.
     let dpopNonces = DPoPNonces()
     /// Limits the fetches of newer keys on behalf of signed authorization responses.
     let responseKeyFetches: Mutex<TokenBucket>
 
     /// A relying party with empty caches. What it learns of carriers' issuers, it forgets when it goes.
-    /// - Parameter http: Sends the requests.
     public convenience init(
         configuration: Configuration, http: any HTTPClient, clock: WallClock, random: RandomSource = .system,
         observer: RelyingPartyObserver = .init()
@@ -171,9 +169,6 @@ public final class RelyingParty: Sendable {
     /// Validates an ID token (OpenID Connect Core section 3.1.3.7) with the provider's keys, which are fetched if they
     /// are not cached.
     ///
-    /// - Parameters:
-    ///   - correlationID: Of the sign-in, for the log.
-    ///   - keyFetch: Is called when a wait for keys begins and ends.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
     ///   transport code if there are no keys.
     public func validate(
@@ -256,9 +251,7 @@ public final class RelyingParty: Sendable {
     }
 
     /// A form for an endpoint of an authorization server.
-    /// - Parameters:
-    ///   - client: Authenticates; nil for a form that needs no more.
-    ///   - clientTLS: What the request presents.
+    /// - Parameter client: Authenticates; nil for a form that needs no more.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
     func request(
         _ items: [(name: String, value: String)], authenticating client: ClientCredentials?, to url: EndpointURL,
@@ -286,7 +279,6 @@ public final class RelyingParty: Sendable {
     /// once more with the nonce that it gave: the server has done nothing with the first one (RFC 9449 sections 8 and
     /// 9). Both together have the time of one.
     /// - Parameters:
-    ///   - what: Names the request in errors.
     ///   - key: Nil for a request without a proof.
     ///   - provider: Whose metadata says which claims proofs have.
     ///   - accessToken: The access token in the request, bound to the key; nil at an authorization server.
@@ -336,12 +328,7 @@ public final class RelyingParty: Sendable {
 
     /// Sends a request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1, RFC 8705
     /// section 3), with a proof if the token is bound to a key.
-    /// - Parameters:
-    ///   - what: Names the request in errors.
-    ///   - key: The key that the access token is bound to, if it is.
-    ///   - clientTLS: What the request presents.
-    ///   - bytes: The longest body to accept.
-    ///   - change: Makes another request of a `GET`.
+    /// - Parameter change: Makes another request of a `GET`.
     func send<Value>(
         _ what: StaticString, with accessToken: Secret, _ key: DPoPKey?, _ clientTLS: ClientTLS?, to url: EndpointURL,
         of provider: ProviderMetadata, _ step: OutboundRequest.Destination.Step, upTo bytes: Int,

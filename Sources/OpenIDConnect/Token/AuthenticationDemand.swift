@@ -6,7 +6,6 @@ public struct AuthenticationDemand: Sendable, Hashable {
     /// The longest `max_age`, in seconds: one year.
     package static let longestMaximumAge: Int64 = 31_536_000
 
-    /// The scopes asked for.
     public var scopes: [String]
     /// The authentication contexts asked for. Any of them will do.
     public var acrValues: [String] = []

@@ -3,7 +3,6 @@ public import Primitives
 /// The authorization request that a browser takes to a provider (OpenID Connect Core section
 /// 3.1.2.1, RFC 7636 section 4.3, and ZenKey's parameters).
 public struct AuthorizationRequest: Sendable {
-    /// The client.
     public var clientID: ClientID
     /// Where the provider sends the browser back to.
     public var redirectURI: String
@@ -77,7 +76,6 @@ public struct AuthorizationRequest: Sendable {
 
     private static let responseType = "code"
 
-    /// The parameters.
     var items: [(name: String, value: String)] {
         var items: [(name: String, value: String)] = [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", Self.responseType),
@@ -152,6 +150,5 @@ public enum Prompt: String, Sendable, Hashable, CaseIterable {
 }
 
 extension [String] {
-    /// The texts with spaces between them; nil if there are none.
     var spaceSeparated: String? { isEmpty ? nil : joined(separator: " ") }
 }

@@ -2,9 +2,7 @@ public import Primitives
 
 /// A client registered with a provider, and its authentication.
 public struct ClientCredentials: Sendable, Hashable {
-    /// The client.
     public let clientID: ClientID
-    /// How it authenticates.
     public let authentication: ClientAuthentication
     /// How its ID tokens are encrypted; nil if they are not.
     public let idTokenDecryption: ResponseDecryption?
@@ -53,7 +51,6 @@ public struct ClientCredentials: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - form: `client_id` is added where the method needs it and the form lacks it.
-    ///   - url: Where the form goes.
     ///   - provider: Accepts the client's authentication method.
     ///   - id: Of a client assertion. Unique: a provider refuses a second use.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
@@ -138,7 +135,6 @@ public struct ClientCredentials: Sendable, Hashable {
         }
     }
 
-    /// What to do if a provider refuses such credentials.
     package static let encodingRemedy =
         "if the provider does not decode the percent-encoded id and secret of HTTP Basic (RFC 6749 section 2.3.1), set "
         + "client_secret_basic_encoding to plain"
@@ -146,7 +142,6 @@ public struct ClientCredentials: Sendable, Hashable {
 
 /// A client identifier (RFC 6749 section 2.2): 1 to 255 printable ASCII characters (VSCHAR).
 public struct ClientID: Sendable, Hashable, CustomStringConvertible {
-    /// The identifier.
     public let text: String
 
     /// An identifier, or nil if it is empty, too long, or has a character that RFC 6749 appendix A.1 does not allow.
@@ -237,7 +232,6 @@ public enum ClientAssertionAudience: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ProviderMetadata {
-    /// The audience of an assertion in a request to an endpoint.
     fileprivate func text(of audience: ClientAssertionAudience, at endpoint: EndpointURL) -> String {
         switch audience {
         case .issuer: issuer

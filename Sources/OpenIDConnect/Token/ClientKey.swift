@@ -93,18 +93,15 @@ public struct ClientKey: Sendable, Redacted {
         case .publicKey: header.add("jwk", object: publicJWK.write)
         }
         let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims)
-        do {
-            return Secret(signed + "." + Base64URL.encode(try signature(over: Array(signed.utf8))))
-        } catch {
-            throw OIDCError(.clientRefused, reason: "The client's private key cannot sign.")
-        }
+        return try mappingErrors(
+            Secret(signed + "." + Base64URL.encode(try signature(over: Array(signed.utf8))))
+        ) { (_: any Error) in OIDCError(.clientRefused, reason: "The client's private key cannot sign.") }
     }
 
     /// A signed JWT with the claims that say who made it, for whom, and until when it is valid.
     /// - Parameters:
     ///   - id: Unique, where a verifier may refuse a second use.
     ///   - lifetime: In seconds.
-    ///   - add: Adds the further claims.
     func assertion(
         type: String = "JWT", issuer: String, subject: String? = nil, audience: String, id: String? = nil,
         lifetime: Int64, now: Timestamp, _ add: (inout JSONObjectWriter) -> Void = { _ in }

@@ -28,7 +28,6 @@ public enum OAuthDialect: String, Sendable, Hashable, CaseIterable {
     /// What is between the scopes of an authorization request. That of RFC 6749 section 3.3 is a space.
     var scopeSeparator: String { self == .standard ? " " : "," }
 
-    /// Whether token requests are GET with all parameters in the query.
     var hasTokenRequestsInQuery: Bool { self == .wechat }
 
     /// The query parameter that has the access token in requests with one; nil for the `Authorization` field (RFC 6750

@@ -10,9 +10,7 @@ enum RequestObject {
     /// A request object with the claims that every one has; the parameters follow.
     ///
     /// There is no `sub`: with one it could be taken for a client assertion (RFC 9101 section 10.8).
-    /// - Parameters:
-    ///   - id: Unique: a provider may refuse a second use.
-    ///   - add: Adds the parameters.
+    /// - Parameter id: Unique: a provider may refuse a second use.
     static func make(
         of clientID: ClientID, signedWith key: ClientKey, audience: String, id: String, now: Timestamp,
         _ add: (inout JSONObjectWriter) -> Void

@@ -1,6 +1,5 @@
 public import Primitives
 
-/// What is exchanged for tokens at the token endpoint.
 enum TokenGrant {
     /// RFC 6749 section 4.1.3, RFC 7636 section 4.5. Without a redirect URI, the request has none.
     case authorizationCode(Secret, redirectURI: String?, codeVerifier: CodeVerifier?)
@@ -90,7 +89,6 @@ extension RelyingParty {
     }
 
     /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.
-    /// - Parameter endpoint: Names the request in the error.
     func demand<Value>(
         of provider: ProviderMetadata, for endpoint: EndpointURL, _ body: () throws(OIDCError) -> Value
     ) throws(OIDCError) -> Value {
@@ -108,7 +106,6 @@ extension RelyingParty {
     }
 
     /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
-    /// - Parameter endpoint: Names the request in the error.
     func check(
         _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
     ) throws(OIDCError) {
@@ -137,7 +134,6 @@ public struct TokenResponse: Sendable, Hashable {
     /// What the request for the user repeats, in a dialect that demands it.
     public let userMember: String?
 
-    /// Whether a response has an ID token.
     enum IDTokenPresence {
         /// The response to a code (OpenID Connect Core section 3.1.3.3).
         case required
@@ -154,7 +150,6 @@ public struct TokenResponse: Sendable, Hashable {
     ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
     ///
     /// - Parameters:
-    ///   - presence: Whether the response has an ID token.
     ///   - dialect: That of a provider without ID tokens. Then a response may be a form.
     ///   - proofKey: The key of the request's proof; nil if it had none. Then the token type DPoP is refused.
     ///   - mustBeBound: Whether a Bearer token is refused.

@@ -50,10 +50,8 @@ final class CarrierBulkhead: HTTPClient {
 
     /// Sends a request and reads its response. A failure of the transport becomes a protocol step's, and every
     /// error names the request.
-    /// - Parameters:
-    ///   - what: Names the request in the error.
-    ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
-    ///     may be where the request may have been sent.
+    /// - Parameter codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil
+    ///   if it may be where the request may have been sent.
     func send<Value>(
         _ request: OutboundRequest, _ what: StaticString, codeMayBeSpent: Bool?,
         read: (OutboundResponse) throws(OIDCError) -> Value
@@ -67,7 +65,6 @@ final class CarrierBulkhead: HTTPClient {
         }
     }
 
-    /// How many requests are under way.
     var inFlight: Int { state.withLock { $0.inFlight.values.reduce(0, +) } }
 
     /// The destinations whose circuit breaker is not closed.
@@ -133,7 +130,6 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     /// How long the circuit breaker stays open at first, in seconds. Each failed probe doubles it, up to a minute.
     public var pause: Int64 = 5
 
-    /// The defaults.
     public init() {}
 
     var newBreaker: CircuitBreaker { CircuitBreaker(failures: failures, pause: pause) }
@@ -228,7 +224,6 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Notes how a request that passed ended.
     package mutating func end(_ ticket: Ticket, _ outcome: Outcome, now: Timestamp) {
         guard ticket.period == period else { return }
         switch (state, outcome) {

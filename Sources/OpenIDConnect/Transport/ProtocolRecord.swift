@@ -49,13 +49,11 @@ package final class ProtocolRecord: Sendable {
         package internal(set) var own: IssuerBinding?
     }
 
-    /// What is recorded.
     package struct Contents: Sendable {
         /// The requests in the order in which they ended. A request that another sign-in had begun is not among them.
         package private(set) var exchanges: [Exchange] = []
         /// The metadata that was used; nil if there was none.
         package internal(set) var provider: ProviderMetadata?
-        /// The last ID token that was validated.
         package internal(set) var validation: Validation?
         /// The provider's keys that a signature was checked with, at most the first two sets.
         package private(set) var keySets: [JSONWebKeySet] = []

@@ -23,7 +23,6 @@ public enum ConsentedClaim: String, Sendable, Hashable, CaseIterable {
 
 /// The values of some ``ConsentedClaim``s. It prints and reflects as `‹redacted›`.
 public struct ConsentedClaims: Sendable, Hashable, Redacted {
-    /// A value.
     public enum Value: Sendable, Hashable {
         /// At most 255 bytes without control characters.
         case text(String)
@@ -45,27 +44,22 @@ public struct ConsentedClaims: Sendable, Hashable, Redacted {
 
     private var values: [ConsentedClaim: Value] = [:]
 
-    /// No claims.
     public init() {}
 
-    /// The value of a claim; nil if there is none.
     public subscript(claim: ConsentedClaim) -> Value? {
         get { values[claim] }
         set { values[claim] = newValue }
     }
 
-    /// Whether there is no claim.
     public var isEmpty: Bool { values.isEmpty }
 
     /// The claims with a value, in their declared order.
     public var present: [ConsentedClaim] { ConsentedClaim.allCases.filter { values[$0] != nil } }
 
-    /// The claims that satisfy a condition.
     package func filtered(_ isIncluded: (ConsentedClaim) -> Bool) -> ConsentedClaims {
         altered(self) { $0.values = $0.values.filter { isIncluded($0.key) } }
     }
 
-    /// The claims whose scopes were asked for.
     package func requested(by scopes: [String]) -> ConsentedClaims {
         isEmpty ? self : filtered { scopes.contains($0.rawValue) }
     }

@@ -14,7 +14,6 @@ public struct UserInfo: Sendable, Hashable, Redacted {
     /// Whether the provider could not tell all: what is missing here is not withdrawn by the user.
     public var isPartial = false
 
-    /// No attributes.
     public init() {}
 
     /// Reads the claims of a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that
@@ -175,7 +174,6 @@ public struct UserInfo: Sendable, Hashable, Redacted {
 
 /// The response of a userinfo endpoint (OpenID Connect Core section 5.3.2).
 enum UserInfoResponse: Sendable {
-    /// The claims as plain JSON.
     case plain(JSONObject)
     /// The claims of a JWT that was encrypted for the client and is not signed. Anyone could have encrypted them: like
     /// plain JSON, they are the provider's by their connection only.
@@ -281,11 +279,9 @@ extension RelyingParty {
     /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
     ///
     /// - Parameters:
-    ///   - key: The key that the access token is bound to; nil for a Bearer token.
     ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
     ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
     ///     response is plain JSON, or signed with one of the usual ones.
-    ///   - usual: The usual algorithms of the client.
     ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
     ///     userinfo is encrypted.
     ///   - fallBack: Is called with the failure where the attributes of the ID token are returned instead: there are no

@@ -2,7 +2,6 @@ import EventLoops
 import Glibc
 import Primitives
 
-/// The system calls that begin a connection.
 enum Connecting {
     /// Opens a socket and begins to connect it, without waiting.
     static func begin(_ address: IPAddress, port: UInt16) throws(SystemError) -> Int32 {
@@ -56,7 +55,6 @@ enum Connecting {
         }
     }
 
-    /// Whether a connection that was begun is established.
     static func isEstablished(_ descriptor: Int32) throws(SystemError) -> Bool {
         let error = SystemCalls.pendingError(descriptor)
         guard error == 0 else { throw SystemError(call: "connect", number: error) }

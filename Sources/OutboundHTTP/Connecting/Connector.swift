@@ -11,13 +11,11 @@ final class Connector: @unchecked Sendable {
     private static let patience = Duration.milliseconds(250)
 
     let exchange: Exchange
-    /// The end of the connect timeout.
     let establishDeadline: MonotonicTime
     let pool: ConnectionPool
     private let host: String
     private let port: UInt16
     private var addresses: ArraySlice<IPAddress> = []
-    /// The addresses that are being connected to.
     private var attempts: [OutboundConnection] = []
     private var nextAttempt = MonotonicTime.never
     /// Why the address that was tried last did not accept.

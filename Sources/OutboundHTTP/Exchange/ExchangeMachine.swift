@@ -3,7 +3,6 @@ package import Primitives
 /// What an outbound connection receives for one exchange, or from a proxy for a tunnel: bytes and the peer's end go in,
 /// the exchange's outcome comes out. A value without I/O.
 package struct ExchangeMachine {
-    /// What is waited for.
     package enum Awaited: Sendable, Hashable {
         case tunnel
         /// - Parameter afterCertificate: Whether the client presented one.

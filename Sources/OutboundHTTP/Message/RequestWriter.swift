@@ -1,9 +1,7 @@
 import HTTPCore
 package import Primitives
 
-/// Writes requests as bytes.
 package struct RequestWriter: Sendable {
-    /// Where requests are written to.
     package enum Recipient: Sendable { case server, proxy }
 
     /// Fields that decide on the framing or the connection, which are this client's.
@@ -16,7 +14,6 @@ package struct RequestWriter: Sendable {
     /// `Proxy-Authorization` with its line end; empty for none.
     private let proxyAuthorization: [UInt8]
 
-    /// - Parameter proxyAuthorization: The value of the field of this name, for a proxy that asks for credentials.
     package init(userAgent: String, proxyAuthorization: String? = nil) {
         self.userAgent = Array("User-Agent: \(userAgent)\r\n".utf8)
         self.proxyAuthorization = Array(

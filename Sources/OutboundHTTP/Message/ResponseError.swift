@@ -1,7 +1,6 @@
 import HTTPCore
 package import Primitives
 
-/// What is wrong with a response.
 package enum ResponseError: Error, Sendable, Hashable, CaseIterable {
     /// It does not begin with a status line of HTTP/1.
     case notHTTP

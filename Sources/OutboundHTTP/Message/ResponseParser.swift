@@ -46,9 +46,7 @@ package struct ResponseParser {
     /// The decoded body so far.
     package private(set) var body: [UInt8] = []
 
-    /// - Parameters:
-    ///   - bodyBytes: The most bytes of the body, before and after decompression.
-    ///   - isOfConnect: Whether the request was CONNECT.
+    /// - Parameter bodyBytes: The most bytes of the body, before and after decompression.
     package init(bodyBytes: Int, isOfConnect: Bool = false) {
         maximumBodyBytes = bodyBytes
         self.isOfConnect = isOfConnect
@@ -83,7 +81,6 @@ package struct ResponseParser {
         return index
     }
 
-    /// The connection has ended.
     package mutating func inputEnded() throws(ResponseError) {
         switch state {
         case .untilEnd: try endBody()
@@ -169,12 +166,7 @@ package struct ResponseParser {
     private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseError) -> Int {
         var index = start
         while true {
-            let step: ChunkedDecoder.Step
-            do throws(ChunkedCodingError) {
-                step = try chunks?.next(bytes, from: &index) ?? .complete
-            } catch {
-                throw ResponseError(error)
-            }
+            let step = try mappingErrors(try chunks?.next(bytes, from: &index) ?? .complete, to: ResponseError.init)
             switch step {
             case .content(let range): try take(bytes.extracting(range))
             // Trailers are checked, and ignored.
@@ -216,9 +208,7 @@ package struct ResponseHead: Sendable, Hashable {
     /// 0 or 1.
     package var minorVersion = 1
     package var contentLength: Int?
-    /// Whether the body has the chunked transfer coding.
     package var isChunked = false
-    /// Whether the body has the gzip content coding.
     package var isGzip = false
     package var connection = ConnectionOptions()
 

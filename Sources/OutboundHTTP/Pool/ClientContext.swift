@@ -21,10 +21,8 @@ final class ClientContext: Sendable {
         self.configuration = configuration
         self.resolver = resolver
         proxy = try configuration.proxy.map { text throws(OutboundHTTPStartError) in
-            do throws(ProxyURL.Fault) {
-                return try ProxyURL(text)
-            } catch {
-                throw OutboundHTTPStartError(.configuration, "the proxy \(error.rawValue)")
+            try mappingErrors(try ProxyURL(text)) { (error: ProxyURL.Fault) in
+                OutboundHTTPStartError(.configuration, "the proxy \(error.rawValue)")
             }
         }
         tls = try TLSContext(

@@ -67,7 +67,6 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
         for exchange in exchanges { start(exchange) }
     }
 
-    /// Starts an exchange that the limits have admitted.
     private func start(_ exchange: Exchange) {
         guard !isClosed else { return finish(exchange, .failure(exchange.error(.shutDown, Self.shutDown))) }
         let now = MonotonicTime.now()
@@ -80,7 +79,6 @@ final class ConnectionPool: LoopMember, @unchecked Sendable {
         connector.begin(at: now)
     }
 
-    /// Ends an exchange that had started.
     func finish(_ exchange: Exchange, _ outcome: Exchange.Outcome) {
         assert(loop.isCurrent)
         if case .failure(let error) = outcome { forgetAddresses(of: exchange, after: error) }

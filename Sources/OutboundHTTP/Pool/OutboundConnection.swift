@@ -37,10 +37,8 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
 
     // MARK: The beginning
 
-    /// Has the pool's loop watch the socket.
     func register() throws(SystemError) { try socket.register(self, on: pool.loop) }
 
-    /// Whether the socket is connected.
     func isEstablished() throws(SystemError) -> Bool { try Connecting.isEstablished(socket.descriptor) }
 
     /// Makes the tunnel through a proxy and the TLS handshake, where they are needed, then the exchange.
@@ -154,13 +152,10 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         pool.finish(exchange, .success(response))
     }
 
-    /// Closes the connection, and fails its exchange.
     private func fail(_ error: (Exchange) -> OutboundError) {
         if let exchange = end() { pool.finish(exchange, .failure(error(exchange))) }
     }
 
-    /// Closes the connection.
-    /// - Returns: The exchange that it had.
     func end() -> Exchange? {
         let exchange = exchange.take()
         close()

@@ -102,7 +102,6 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         self.weight += weight
     }
 
-    /// Removes the value of a key.
     @inlinable
     @discardableResult
     package mutating func remove(_ key: Key) -> Value? {
@@ -114,7 +113,6 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return removed.value
     }
 
-    /// Removes all values.
     package mutating func removeAll() { self = BoundedCache(capacity: capacity, age: age, lifetime: lifetime) }
 
     /// A clock that was set back by more than the lifetime makes a value old, too.

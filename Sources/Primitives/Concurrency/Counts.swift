@@ -1,6 +1,5 @@
 import Synchronization
 
-/// Counts events.
 package final class Counts<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 

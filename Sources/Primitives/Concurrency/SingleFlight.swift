@@ -42,6 +42,5 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
         case wait(Task<Value, Never>)
     }
 
-    /// Whether an operation is under way for the key.
     package func isInFlight(_ key: Key) -> Bool { inFlight.withLock { $0[key] != nil } }
 }

@@ -20,7 +20,6 @@ public struct OutboundRequest: Sendable {
         case post = "POST"
     }
 
-    /// The method.
     public var method: Method
     /// Where the request goes.
     public var url: EndpointURL
@@ -125,7 +124,6 @@ public struct OutboundResponse: Sendable, Hashable {
 
 /// Why there is no response.
 public struct OutboundError: Error, Sendable, Hashable {
-    /// What failed.
     public enum Code: String, Sendable, CaseIterable {
         /// The exchange did not end within its timeout.
         case timedOut = "timed_out"
@@ -149,7 +147,6 @@ public struct OutboundError: Error, Sendable, Hashable {
         case shutDown = "shut_down"
     }
 
-    /// What failed.
     public let code: Code
     /// True if the request may have reached the server, so that it must not be sent again.
     public let mayHaveBeenSent: Bool
@@ -161,7 +158,6 @@ public struct OutboundError: Error, Sendable, Hashable {
     public let retryAfter: Int64?
 
     /// An error of the transport.
-    /// - Parameter reason: The ``fault``.
     public init(_ code: Code, mayHaveBeenSent: Bool, host: String? = nil, reason: String, retryAfter: Int64? = nil) {
         self.code = code
         self.mayHaveBeenSent = mayHaveBeenSent

@@ -49,7 +49,6 @@ package struct KnownIssuers: Sendable, Hashable {
 package struct KnownIssuer: Sendable, Hashable {
     /// The issuer that the network has named before; nil if it has named none.
     package var networkIssuer: String?
-    /// The issuer's binding; nil if there is none.
     package var binding: IssuerBinding?
 
     package init(networkIssuer: String? = nil, binding: IssuerBinding? = nil) {
@@ -123,7 +122,6 @@ package struct IssuerBinding: Sendable, Hashable {
     package let tokenHost: String
     /// All hosts that endpoints may be on, spelled like ``tokenHost``.
     package let hosts: Set<String>
-    /// Why the binding is trusted.
     package let trust: Trust
 
     package init(issuer: String, jwksURI: String, tokenHost: String, hosts: Set<String>, trust: Trust) {

@@ -2,9 +2,7 @@
 public struct JSONObject: Sendable, Hashable {
     /// A name with its value.
     public struct Member: Sendable, Hashable {
-        /// The name.
         public let name: String
-        /// The value.
         public let value: JSONValue
         let mark: Mark
 

@@ -31,25 +31,20 @@ public struct JSONObjectWriter: Sendable {
         return String(decoding: json.finish(), as: UTF8.self)
     }
 
-    /// Adds a text.
     public mutating func add(_ name: StaticString, _ text: String) {
         begin(name)
         JSONText.append(text, to: &bytes)
     }
 
-    /// Adds a number.
     public mutating func add(_ name: StaticString, _ number: Int64) {
         begin(name)
         JSONText.append(number, to: &bytes)
     }
 
-    /// Adds a number.
     public mutating func add(_ name: StaticString, _ number: Int) { add(name, Int64(number)) }
 
-    /// Adds a boolean.
     public mutating func add(_ name: StaticString, _ flag: Bool) { add(name, literal: flag ? "true" : "false") }
 
-    /// Adds an array of texts.
     public mutating func add(_ name: StaticString, _ texts: [String]) {
         addArray(name, texts) { JSONText.append($0, to: &$1.bytes) }
     }

@@ -86,13 +86,10 @@ extension JSONValue {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A string.
     public init(stringLiteral text: String) { self = .string(text) }
-    /// An integer.
     public init(integerLiteral number: Int64) { self = .integer(number) }
     /// `true` or `false`.
     public init(booleanLiteral flag: Bool) { self = .bool(flag) }
-    /// An array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     /// An object. No name may occur twice.
     public init(dictionaryLiteral members: (String, JSONValue)...) {

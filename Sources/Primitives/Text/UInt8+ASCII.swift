@@ -1,6 +1,5 @@
 /// Bytes as characters of ASCII. They are inlined into other modules, which ask for each byte of a message.
 extension UInt8 {
-    /// Whether it is a letter.
     @inlinable @inline(__always)
     package var isASCIILetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
 
@@ -48,7 +47,6 @@ extension String {
 }
 
 extension StringProtocol {
-    /// Whether the text is one or more digits of ASCII.
     @inlinable
     package var isDecimal: Bool { !isEmpty && utf8.allSatisfy(\.isASCIIDigit) }
 }

@@ -131,7 +131,8 @@ extension RedirectsFeature {
                     ]) + APISchema.preparedCredential), status: .created,
                 example: """
                     {"sign_in_id": "\(APIExample.handle)", "strategy": "link", "expires_in": 300, \
-                    "authorization_url": "https://aggregator.example/a", "correlation_id": "\(APIExample.correlationID)"}
+                    "authorization_url": "https://aggregator.example/a", \
+                    "correlation_id": "\(APIExample.correlationID)"}
                     """),
         ],
         refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [

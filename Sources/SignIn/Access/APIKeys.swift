@@ -47,7 +47,6 @@ package struct APIKeys: Sendable {
 package final class StoredAPIKeys: Sendable {
     /// How long a read is valid, in seconds.
     package static let freshness: Int64 = 5
-    /// The most keys there can be.
     package static let limit = 1000
 
     private let store: any KeyStore

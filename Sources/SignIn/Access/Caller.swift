@@ -13,7 +13,6 @@ package struct Caller: Sendable, Hashable {
         isKeyless = false
     }
 
-    /// - Parameter hash: That by which the key is known.
     package init(apiKeyHash hash: TokenHash) {
         self.hash = hash
         isKeyless = false
@@ -105,7 +104,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The serialized origin, such as `https://app.example.com`.
     public let text: String
 
-    /// The same as ``text``.
     public var description: String { text }
 
     /// Parses an origin. Nil if the text has a path or query, or is neither https (or http to loopback) nor the origin

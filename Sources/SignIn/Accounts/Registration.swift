@@ -83,7 +83,6 @@ package struct RegistrationForm: Sendable {
 public struct RegistrationRules: Sendable, Hashable {
     /// An attribute that a registration can require. The raw value is its name in registrations.
     public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
-        /// The attribute of the profile.
         public let attribute: UserAttribute
 
         /// All attributes that a provider can tell.

@@ -33,7 +33,7 @@ package final class SignInRun: UserVerification {
         if !request.standsInForCode {
             guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
             guard request.isRedirectFlow || !target.server.dependsOnState else { throw .browserNeeded }
-            try target.server.rules.check(request, of: client)
+            try target.server.check(request, of: client)
         }
         // A transaction has its own levels and its own age.
         let fixed = log.kind == .transaction ? nil : target.fixedDemand(of: client.id)
@@ -57,7 +57,6 @@ package final class SignInRun: UserVerification {
         log.note(message, details, at: level)
     }
 
-    /// Whether ``NonceIssuer`` must have issued the request's nonce.
     package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.hasOwnRedirectURI }
 
     package func discoverProvider() async throws(SignInError) -> ProviderMetadata {
@@ -158,16 +157,16 @@ extension SignInRun {
     package func note(_ finding: String, as name: String) { log.notes[name] = "\(finding)" }
 }
 
-extension ServerRules {
+extension AuthorizationServer {
     /// A request must have what ties the code to the sign-in that asked for it.
     fileprivate func check(
         _ request: SignInRequest, of client: SignInConfiguration.Client
     ) throws(SignInError) {
-        let needsVerifier = pkce != .off && (nonce == .off || client.rules.pkce == .required)
+        let needsVerifier = rules.pkce != .off && (rules.nonce == .off || client.rules.pkce == .required)
         guard !needsVerifier || request.codeVerifier != nil else { throw .codeVerifierMissing }
         guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         // Without both, the browser is what the code is tied to.
-        guard pkce != .off || nonce == .off || request.nonce != nil else { throw .nonceNeeded }
+        guard rules.pkce != .off || rules.nonce == .off || request.nonce != nil else { throw .nonceNeeded }
     }
 }
 
@@ -195,7 +194,6 @@ package protocol UserVerification {
     /// Starts the time of a step, and ends the step before.
     func begin(_ step: SignInReport.Step)
 
-    /// Writes a log line of its own, at once.
     func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level)
 }
 
@@ -203,7 +201,6 @@ extension UserVerification {
     /// What is asked for, and what the client always asks for.
     var scopes: [String] { demand.scopes + client.rules.scopes }
 
-    /// Whether the user's attributes are asked for.
     package var wantsAttributes: Bool {
         demand.scopes.contains { $0 != "openid" } || client.rules.scopes.contains { $0 != "openid" }
     }
@@ -338,7 +335,6 @@ package final class SignInRequest: Sendable {
     /// Whether the redirect URI is this server's own, or there is none.
     var hasOwnRedirectURI: Bool { isRedirectFlow || standsInForCode }
 
-    /// Whether the request needs an ID token to confirm it.
     var needsIDToken: Bool { nonce != nil && !isRedirectFlow || demand.needsIDToken }
 
     package init(

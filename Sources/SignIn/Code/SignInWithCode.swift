@@ -146,7 +146,6 @@ extension SignInWithCode {
         return verified
     }
 
-    /// How many requests wait for an identical one, over all sign-ins.
     package var waitingCount: Int { idempotency.waiterCount }
 }
 
@@ -201,11 +200,7 @@ package struct SignInCompletion: Sendable {
         return found
     }
 
-    /// - Parameters:
-    ///   - provider: Whose tokens are stored.
-    ///   - scopes: What the sign-in asked for.
-    ///   - complete: Completes the record.
-    /// - Returns: The session, and the record that stores it.
+    /// - Parameter provider: Whose tokens are stored.
     package func begin(
         _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
         asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID,
@@ -232,9 +227,6 @@ package struct SignInCompletion: Sendable {
         return (Started(issued: issued, ticket: ticket), record)
     }
 
-    /// - Parameters:
-    ///   - signedIn: The user as stored with the session.
-    ///   - isRepeated: Whether the same sign-in ended before.
     package func end(
         _ started: Started, by signedIn: SignedInUser, _ correlationID: CorrelationID, isRepeated: Bool = false
     ) -> SignedIn {
@@ -280,7 +272,6 @@ package final class VerifiedSignIn: Sendable {
     /// store it.
     package let tokenUse: TokenUse?
 
-    /// A user with what the provider tells.
     package init(
         _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
         providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
@@ -313,14 +304,12 @@ package final class VerifiedSignIn: Sendable {
     }
 }
 
-/// The outcome of a sign-in that was not refused.
 package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
     /// The provider vouches for a user who is unknown here and must register first.
     case mustRegister(RegistrationOffer)
 }
 
-/// A user has a new session.
 package struct SignedIn: Sendable {
     package let tokens: SessionTokens
     package let userID: UserID

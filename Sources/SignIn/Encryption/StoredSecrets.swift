@@ -54,7 +54,6 @@ package struct KeyProtection: Sendable {
         }
     }
 
-    /// Whether the stored key is not in plain form.
     package static func isEncrypted(_ stored: [UInt8]) -> Bool { stored.first == Form.encrypted }
 
     /// Whether keys are encrypted; else they are stored in plain form.
@@ -197,7 +196,6 @@ package struct EncryptedOneTimeStore: Sendable {
 /// Marks a token that stands in for a code as used.
 package struct TokenUse: Sendable {
     let record: OneTimeRecord
-    /// The error of a second use.
     let usedBefore: SignInError
 }
 
@@ -207,12 +205,20 @@ extension EncryptedOneTimeStore {
     /// - Parameters:
     ///   - name: Of the token and of its server.
     ///   - seconds: How long the token is known as used: at least as long as it is accepted.
-    ///   - error: Of a second use.
     package func use(
         of token: Secret, _ name: String, seconds: Int64 = 600, orThrow error: SignInError
     ) -> TokenUse {
         let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
         return TokenUse(record: record(hash, for: .answeredCode, seconds: seconds), usedBefore: error)
+    }
+
+    /// Marks an ID token that an app brought as used, for as long as it could be accepted.
+    package func use(of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError) -> TokenUse {
+        let rules = run.relyingParty.idTokenRules
+        let end = idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1)
+        return use(
+            of: Secret(idToken.fingerprint), "native ID token of \(idToken.issuer)",
+            seconds: end.seconds(since: clock.now()), orThrow: error)
     }
 
     /// Marks a token as used.

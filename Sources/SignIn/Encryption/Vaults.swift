@@ -7,7 +7,6 @@ package import StorageModel
 ///
 /// The first key encrypts and all decrypt, so that keys can be changed while servers run (docs/providers.md).
 package struct TokenVault: Sendable {
-    /// Why stored tokens cannot be read.
     package enum VaultError: String, Error {
         /// Their key is not configured.
         case unknownKey = "unknown_key"
@@ -21,10 +20,8 @@ package struct TokenVault: Sendable {
 
     package init(keys: [EncryptionKey]) { self.keys = keys }
 
-    /// The id of the key that encrypts; nil if there is none.
     package var currentKeyID: String? { keys.first?.id }
 
-    /// Whether the key with this id is configured.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
     package func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(VaultError) -> SealedTokens {
@@ -123,7 +120,6 @@ package struct ProviderTokens: Sendable, Hashable {
     /// The upper bound of a stated lifetime: ten years, in seconds.
     private static let longestLife: Int64 = 315_360_000
 
-    /// - Parameter idToken: The ID token of the same response, if the provider has ID tokens.
     package init(_ response: TokenResponse, _ idToken: VerifiedIDToken? = nil, at now: Timestamp) {
         original = idToken?.claimsForRefresh
         accessToken = response.accessToken
@@ -272,7 +268,6 @@ package struct ClaimsVault: Sendable {
     }
 
     /// Gives a user the claims of a sign-in.
-    /// - Parameter scopes: What the sign-in asked for.
     package func update(with brought: ClientClaims, asked scopes: [String]) -> ClaimsUpdate {
         { publicID, earlier in
             guard earlier != nil || !brought.claims.isEmpty else { return nil }
@@ -299,7 +294,6 @@ package struct ClaimsVault: Sendable {
         return content(of: stored, of: Self.user(publicID)).map(UserClaims.init)
     }
 
-    /// Whether stored claims have the form that ``stored(_:of:)`` makes now.
     private func isCurrent(_ stored: String?) -> Bool {
         guard let stored, let key = keys.first else { return true }
         return stored.hasPrefix(key.id + ":")
@@ -362,7 +356,6 @@ struct UserClaims: Sendable, Equatable {
     /// Bounds a user's row: the oldest are left out.
     static let maximumClients = 16
 
-    /// The claims of a client; nil if there are none.
     subscript(clientID: String) -> ClientClaims? { clients.first { $0.clientID == clientID } }
 
     mutating func set(_ client: ClientClaims) {

@@ -1,7 +1,6 @@
 package import OpenIDConnect
 package import Primitives
 
-/// Maps the protocol's errors to the API's: one row for each code.
 extension SignInError {
     /// - Parameters:
     ///   - discoveryUI: Where users choose their carrier; named if the network is unknown.
@@ -96,7 +95,6 @@ extension SignInError {
     }
 }
 
-/// Refusals of authorization requests.
 extension SignInError {
     /// The provider sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
     /// - Parameter cause: What else refused the request; nil for the authorization response.

@@ -29,8 +29,6 @@ package struct SignInError: Error, Sendable, Hashable {
         /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant = "invalid_grant"
         case emailDomainBlocked = "email_domain_blocked"
-        /// No account has the identity, and it may not register.
-        case userNotRegistered = "user_not_registered"
         case userAlreadyExists = "user_already_exists"
         /// Without this identity the user could no longer sign in.
         case lastIdentity = "last_identity"
@@ -359,6 +357,10 @@ extension SignInError {
         "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")
 
     static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
+
+    static let nativeNonceMissing = invalidRequest(
+        "nonce is missing. Send the nonce that the ID token was requested with; where the token has its SHA-256, the "
+            + "nonce itself.")
 
     static let nonceNeeded = invalidRequest(
         "nonce is missing. Send the nonce of the authorization request: sign-ins at this provider have no PKCE.")

@@ -104,14 +104,12 @@ package final class SessionCache: Sendable {
         return .miss(ticket(at: now))
     }
 
-    /// The number of lookups that hit and that missed.
     package var looks: (hits: UInt64, misses: UInt64) {
         parts.reduce((0, 0)) { sum, part in
             part.state.withLock { (sum.0 &+ $0.hits, sum.1 &+ $0.misses) }
         }
     }
 
-    /// About how many bytes all sessions take.
     package var bytes: Int { parts.reduce(0) { sum, part in sum + part.state.withLock { $0.entries.weight } } }
 
     /// Taken before a read of the store whose result will be cached.
@@ -155,7 +153,6 @@ package final class SessionCache: Sendable {
         return count <= longestSmallText ? 0 : (count + 33 + 15) / 16 * 16 + 16
     }
 
-    /// Removes everything, since anything may have changed.
     package func removeAll() {
         // Before the entries: what is put in later than this sees it.
         removals.add(1, ordering: .sequentiallyConsistent)

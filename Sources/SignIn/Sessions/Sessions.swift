@@ -13,7 +13,6 @@ package struct Sessions: Sendable {
     let registration: RegistrationRules
     /// The clients whose sessions may have an ID token for logout.
     let clientsWithIDTokens: Set<String>
-    /// Whether the audit log records each session.
     let areAudited: Bool
     let clock: WallClock
     let random: RandomSource
@@ -155,7 +154,6 @@ package struct Sessions: Sendable {
         cache.put(SessionAndUser(session: session, user: found.user), for: token, ticket)
     }
 
-    /// Caches a session that was just stored.
     package func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
         counts.note { $0.started += 1 }
         let record = issued.record
@@ -274,7 +272,6 @@ package struct IssuedSession: Sendable {
         record.isAudited = isAudited
     }
 
-    /// Keeps the ID token of the sign-in with the session.
     mutating func keep(_ hint: IDTokenHint) { record.idToken = SealedIDToken(hint, openedBy: tokens) }
 }
 

@@ -119,7 +119,6 @@ package struct SignInLog {
 }
 
 extension SignInReport.Kind {
-    /// The message of the log line.
     package var event: String {
         switch self {
         case .signIn: "sign-in"
@@ -184,7 +183,6 @@ package struct SignInReport: Sendable {
         case store
     }
 
-    /// The duration of a step.
     package struct StepTime: Sendable, Hashable {
         package let step: Step
         /// The nanoseconds that the step took in all, without the steps that interrupted it.
@@ -202,7 +200,6 @@ package struct SignInReport: Sendable {
     /// The carrier's network; nil if discovery does not know it, and for providers other than carriers.
     package let network: MCCMNC?
     package let outcome: Outcome
-    /// The check of the ID token that failed, if one did.
     package let check: IDTokenCheck?
     /// The step that failed; nil after a success, and if the request was refused before the first step.
     package let failedStep: Step?
@@ -210,7 +207,6 @@ package struct SignInReport: Sendable {
     package let fault: SignInError.Fault?
     /// What was wrong, as the log says it; nil after a success.
     package let cause: String?
-    /// The steps in order.
     package let steps: [StepTime]
     /// The duration of the whole sign-in.
     package let nanoseconds: UInt64
@@ -232,7 +228,6 @@ extension SignInReport {
 package typealias SignInObserver = @Sendable (SignInReport) -> Void
 
 extension SignInReport {
-    /// How a sign-in ended.
     package enum Outcome: Sendable, Hashable, CaseIterable {
         case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
         /// By the user, or the provider for them: `access_denied`, and the providers' own codes for that.
@@ -244,7 +239,6 @@ extension SignInReport {
             [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized, .denied]
             + SignInError.Code.allCases.map(Outcome.refused)
 
-        /// The name in logs and metrics.
         package var name: String {
             switch self {
             case .signedIn: "signed_in"
@@ -272,7 +266,6 @@ extension SignInReport {
     }
 }
 
-/// The durations of the steps of one sign-in.
 package struct StepTimes: Sendable {
     /// Room for the steps of most sign-ins at once.
     private static let usualSteps = 6

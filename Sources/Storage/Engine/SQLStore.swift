@@ -1,7 +1,6 @@
 import Dispatch
 package import Primitives
 package import StorageModel
-import Synchronization
 
 /// The store in a database.
 ///
@@ -20,8 +19,6 @@ public final class SQLStore: Sendable {
     /// Runs what only reads rows; it sees every write that returned before it began.
     public let reads: WorkQueue
     package let isShared: Bool
-    /// For how long the last sign-in allowed its commit to be delayed, in nanoseconds.
-    let lastCommitDelay = Atomic<UInt64>(0)
     private let closing = DispatchQueue(label: "latchkey.store.closing")
 
     /// - Parameter isShared: Nil for what the engine says.

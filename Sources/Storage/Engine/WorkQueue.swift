@@ -79,20 +79,24 @@ public final class WorkQueue: Sendable {
     private let kind: StoreCall.Kind
     private let hooks: StoreHooks
     private let maximumBatch: Int
+    private let maximumUnshared: Int
     private let maximumWaiting: Int
     private let tick: Duration
     private let timer: any CommitTimer
     private let state: Mutex<State>
 
-    /// - Parameter timer: Delays works that allow it. It is this queue's alone.
+    /// - Parameters:
+    ///   - maximumUnshared: The most works of a batch that can share no statement.
+    ///   - timer: Delays works that allow it. It is this queue's alone.
     package init(
-        _ kind: StoreCall.Kind, maximumBatch: Int, maximumWaiting: Int, maximumWait: Duration, _ hooks: StoreHooks,
-        delayingBy timer: any CommitTimer = SystemCommitTimer()
+        _ kind: StoreCall.Kind, maximumBatch: Int, maximumUnshared: Int = .max, maximumWaiting: Int,
+        maximumWait: Duration, _ hooks: StoreHooks, delayingBy timer: any CommitTimer = SystemCommitTimer()
     ) {
         self.kind = kind
         self.hooks = hooks
         self.timer = timer
         self.maximumBatch = max(1, maximumBatch)
+        self.maximumUnshared = max(1, maximumUnshared)
         self.maximumWaiting = max(1, maximumWaiting)
         tick = max(maximumWait, .milliseconds(1)) / (Self.ticks + 1)
         let delay = CommitDelay(enough: min(CommitDelay.usualEnough, self.maximumBatch, self.maximumWaiting))
@@ -273,10 +277,15 @@ public final class WorkQueue: Sendable {
                 return .delay(nanoseconds: remaining)
             }
             state.batches += 1
-            // Others may have left it more than a batch.
-            if hasDelayed, state.waiting.count > maximumBatch { state.wake()?.signal() }
-            let batch = Array(state.waiting.prefix(maximumBatch))
+            var unshared = 0
+            let batch = Array(
+                state.waiting.prefix(maximumBatch).prefix {
+                    if $0.work.shared == nil { unshared += 1 }
+                    return unshared <= maximumUnshared
+                })
             state.waiting.removeFirst(batch.count)
+            // Others may have left it more than a batch.
+            if hasDelayed, !state.waiting.isEmpty { state.wake()?.signal() }
             if batch.allSatisfy({ $0.work.shared != nil }) {
                 isSharing = true
                 state.sharing += 1

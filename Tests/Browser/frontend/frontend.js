@@ -1,5 +1,5 @@
 // The frontend of docs/web-frontends.md, which copies its JavaScript from this file. The test replaces
-// https://login.example with Latchkey's public URL.
+// https://login.example with Latchkey's public URL, and https://google.example with that of Google's stand-in.
 
 // snippet: js-sign-in
 import { configure } from "https://login.example/latchkey.js";
@@ -28,6 +28,19 @@ document.querySelector("#popup").onclick = async () => {
 };
 // end
 
+// snippet: js-native
+document.querySelector("#google").onclick = async () => {
+  try {
+    const nonce = await latchkey.nonce("google");
+    const id_token = await googleIDToken(nonce); // by Google's script, which puts the nonce into the token
+    await entered(await latchkey.signInNatively("google", { id_token, nonce }));
+    await show();
+  } catch (error) {
+    complain(error);
+  }
+};
+// end
+
 // snippet: js-session
 async function show() {
   const user = await latchkey.me();
@@ -42,12 +55,18 @@ document.querySelector("#sign-out").onclick = async () => {
 };
 // end
 
+/** Plays Google's script. */
+async function googleIDToken(nonce) {
+  const body = new URLSearchParams({ nonce, user: "jane" });
+  const answer = await fetch("https://google.example/native-tokens", { method: "POST", body });
+  return (await answer.json()).id_token;
+}
+
 function complain(error) {
   document.querySelector("#state").textContent = `${error.error}: ${error.error_description}`;
 }
 
-window.latchkey = latchkey;
-window.configure = configure;
+Object.assign(window, { latchkey, configure, googleIDToken });
 try {
   await start();
   await show();

@@ -15,13 +15,13 @@ async function start() {
 async function entered(outcome) {
   // If registration is required: send the fields of a form.
   if (outcome.status === "partial") await latchkey.register(outcome, { name: "Jo", email: "jo@example.org" });
-  // Neither the network nor the SIM has identified the phone: another provider, a password, …
+  // The number is no way to sign in now: one of outcome.providers, a password, …
   if (outcome.status === "fallback") otherWays(outcome.reason);
 }
 
 document.querySelector("#number").onclick = async () => {
-  const fallback = await latchkey.signInWithNumber({ mccmnc: "310010" });
-  if (fallback) await entered(fallback);
+  const outcome = await latchkey.signInWithNumber({ mccmnc: "310010" });
+  if (outcome) await entered(outcome); // without one, the browser goes to the operator
 };
 // end
 

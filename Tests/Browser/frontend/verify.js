@@ -6,8 +6,10 @@ import { configure } from "https://login.example/latchkey.js";
 // A page of another origin needs a storage, which keeps the session while the browser is away.
 const latchkey = configure({ baseURL: "https://login.example", provider: "number", storage: sessionStorage });
 
-document.querySelector("#verify").onclick = () =>
-  latchkey.verifyPhoneNumber({ phone_number: "+12025550123", mccmnc: "310010" });
+document.querySelector("#verify").onclick = async () => {
+  const verification = await latchkey.verifyPhoneNumber({ phone_number: "+12025550123", mccmnc: "310010" });
+  if (verification) show(verification.status); // without one, the browser goes to the operator
+};
 
 // When the page is loaded, the browser may be returning from the operator.
 const verification = await latchkey.finishVerification({ operatorToken });

@@ -26,7 +26,8 @@ struct UserMessageTests {
 
     static let codes =
         RequestError.allCases.map(\.httpError.code) + ProviderErrorTable.rows.map(\.code) + [
-            "aggregator_error", "carrier_error", "carrier_timeout", "credential_invalid", "email_domain_blocked", "expired_token", "grant_missing",
+            "aggregator_error", "carrier_error", "carrier_timeout", "credential_invalid", "email_domain_blocked",
+            "expired_token", "grant_missing",
             "grant_revoked",
             "insufficient_user_authentication", "invalid_api_key", "invalid_id_token", "invalid_token",
             "issuer_mismatch",

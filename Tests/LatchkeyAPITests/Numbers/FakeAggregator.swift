@@ -62,7 +62,8 @@ struct FakeAggregator: Sendable {
         rules.endpoints = ["prepare_endpoint": try url(prepareURL), "process_endpoint": try url(processURL)]
         return AuthorizationServer(
             RelyingParty(
-                configuration: .init(issuer: try url(base), tokenEndpoint: try url(tokenURL)), http: http, clock: clock),
+                configuration: .init(issuer: try url(base), tokenEndpoint: try url(tokenURL)), http: http,
+                clock: clock),
             clients: [client], rules)
     }
 

@@ -21,12 +21,12 @@ struct FakeFirebase: Sendable {
 
     /// What the provider is made of.
     static func server(
-        _ http: any HTTPClient, _ clock: WallClock, nonce: SignInConfiguration.Client.Nonce = .client
+        _ http: any HTTPClient, _ clock: WallClock, nonce: SignInConfiguration.NativeSignInRules.Nonce = .none
     ) throws -> AuthorizationServer {
         var client = SignInConfiguration.Client(id: try #require(ClientID(issuer)), authentication: .publicClient)
         client.requiredAudiences = [try #require(ClientID(byID))]
         client.idTokenSigningAlgorithm = .es256
-        client.nonce = nonce
+        client.native.nonce = nonce
         let configuration = RelyingParty.Configuration(
             issuer: try #require(EndpointURL(issuer, policy: .httpsOnly)),
             jwksURI: try #require(EndpointURL(keysURL, policy: .httpsOnly)))

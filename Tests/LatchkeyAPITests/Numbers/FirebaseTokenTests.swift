@@ -157,6 +157,16 @@ struct FirebaseTokenTests {
         }
     }
 
+    @Test("Where the app makes the nonce, a request must have it")
+    func ownNonce() async throws {
+        var rules = NumberSignInRules()
+        rules.registersUnknown = true
+        let app = try NumberApp(firebaseRules: rules, firebaseNonce: .client)
+        let token = try app.firebase.token(FakeFirebase.number, ["nonce": #""N-1""#])
+        #expect(try await app.signIn(withFirebase: token).description.contains("nonce is missing"))
+        #expect(try await app.signIn(withFirebase: token, #","nonce":"N-1""#).status == 200)
+    }
+
     @Test("A number of no account spends no nonce, so that the same token can add it")
     func nonceOfRefused() async throws {
         let app = try NumberApp(firebaseNonce: .issued)

@@ -58,7 +58,7 @@ struct NumberApp: Sendable {
     ///   - firebaseNonce: Who chooses the nonce of its tokens.
     init(
         beside other: NumberApp? = nil, firebaseRules: NumberSignInRules = NumberSignInRules(),
-        firebaseNonce: SignInConfiguration.Client.Nonce = .client,
+        firebaseNonce: SignInConfiguration.NativeSignInRules.Nonce = .none,
         credentialRules: NumberSignInRules = NumberSignInRules(),
         aggregator aggregatorRules: ((inout AggregatorRules) -> Void)? = nil,
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",

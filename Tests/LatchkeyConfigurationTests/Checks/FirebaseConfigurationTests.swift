@@ -57,14 +57,16 @@ struct FirebaseConfigurationTests {
         #expect(isWarned == signsInKnown)
     }
 
-    @Test("An app may choose the nonce, unless the settings say otherwise")
-    func nonce() throws {
-        for (more, nonce) in [("", .client), (", token_nonce: client", .client), (", token_nonce: issued", .issued)]
-            as [(String, SignInConfiguration.Client.Nonce)]
-        {
-            let loaded = try load("providers: {\(Self.phone)\(more)}}")
-            #expect(loaded.configuration.providers.first?.clients.first?.nonce == nonce)
-        }
+    @Test(
+        "A token needs no nonce, unless the settings say otherwise",
+        arguments: [
+            ("", .none), (", native_nonce: none", .none), (", native_nonce: client", .client),
+            (", native_nonce: issued", .issued),
+        ] as [(String, SignInConfiguration.NativeSignInRules.Nonce)])
+    func nonce(_ more: String, _ nonce: SignInConfiguration.NativeSignInRules.Nonce) throws {
+        let loaded = try load("providers: {\(Self.phone)\(more)}}")
+        #expect(loaded.configuration.providers.first?.clients.first?.native.nonce == nonce)
+        #expect(!loaded.warnings.contains { $0.reason.contains("native_nonce") })
     }
 
     @Test("The keys may be elsewhere, as those of a simulator are")

@@ -83,6 +83,7 @@ struct ProviderConfigurationTests {
             ("acme: {kind: oidc, issuer: 'http://acme.example', clients: 'a:b'}", "is plain http"),
             ("acme: {kind: oidc, issuer: 'https://acme.example?a=b', clients: 'a:b'}", "has a query"),
             ("acme: {kind: oidc, issuer: 'https://acme.example#a', clients: 'a:b'}", "is not a usable URL"),
+            ("acme: {kind: oidc, issuer: 'https://acme.example ', clients: 'a:b'}", "has a space in the URL"),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example/.well-known/openid-configuration', clients: 'a:b'}",
                 "is the address of the metadata"

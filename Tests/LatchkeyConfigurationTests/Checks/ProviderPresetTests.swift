@@ -161,6 +161,14 @@ struct ProviderPresetTests {
     }
 
     @Test(
+        "A provider's URL may lack its scheme and end with a slash",
+        arguments: ["sso.example.com", "https://sso.example.com", "https://sso.example.com/"])
+    func url(_ given: String) throws {
+        let text = "providers: {keycloak: {url: '\(given)', realm: r, client_id: a, client_secret: b}}"
+        #expect(try configuration(text).providers[0].issuer.text == "https://sso.example.com/realms/r")
+    }
+
+    @Test(
         "A name for several tenants is refused, and the remedy is the preset for them",
         arguments: ["common", "organizations", "consumers"])
     func severalTenants(_ name: String) {
@@ -207,8 +215,12 @@ struct ProviderPresetTests {
                 "has no url; give it, such as https://sso.example.com"
             ),
             (
-                "keycloak: {client_id: a, client_secret: b, realm: r, url: 'sso.example.com'}",
-                "issuer: is not a usable URL"
+                "keycloak: {client_id: a, client_secret: b, realm: r, url: 'https://a.example/realms/r'}",
+                "the url has /realms/, which the preset adds; give what is before it, such as https://sso.example.com"
+            ),
+            (
+                "keycloak: {client_id: a, client_secret: b, realm: r, url: 'sso example.com'}",
+                "the url is not usable"
             ),
             (
                 "keycloak: {client_id: a, client_secret: b, realm: '{url}', url: 'https://a.example'}",

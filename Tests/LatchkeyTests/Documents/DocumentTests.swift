@@ -62,7 +62,7 @@ import Testing
             case "sh" where example.isOfMake || example.note == "commands": continue
             case "json" where example.note?.hasPrefix("schema: ") == true: continue
             case "json" where example.note?.hasPrefix("answer: ") == true: continue
-            case "js", "html", "swift", "sh":
+            case "js", "html", "kotlin", "swift", "sh":
                 if let name = example.name, try isTied(example, name) { continue }
             case "json": break
             default: continue
@@ -78,6 +78,12 @@ import Testing
                 """)
         }
         #expect(excepted == Set(Self.exceptions.keys), "an exception has no example")
+    }
+
+    @Test("All code that tests have for documents is in one")
+    func shown() throws {
+        let names = Set(try Example.all().compactMap(\.name))
+        for name in try Example.sources().keys { #expect(names.contains(name), "\(name)") }
     }
 
     private func isTied(_ example: Example, _ name: String) throws -> Bool {
@@ -369,6 +375,7 @@ struct Example {
         for path in [
             "Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift", "Tests/Browser/frontend/frontend.js",
             "Tests/LatchkeyTests/SwiftClient/NumberClientSnippets.swift", "Tests/Browser/frontend/number.js",
+            "Tests/LatchkeyTests/SwiftClient/NativeClientTests.swift", "Tests/Android/Snippets.kt",
             "Tests/Browser/frontend/verify.js", "Tests/LatchkeyMetricsTests/MetricsBridgeTests.swift",
         ] {
             var name: String?

@@ -31,6 +31,7 @@ struct FirebaseFlowTests {
         else { return nil }
         var client = Configuration.Client(id: id, authentication: .publicClient)
         client.requiredAudiences = [other]
+        client.rules.native.nonce = .none
         client.idTokenSigningAlgorithm = .es256
         var provider = Configuration.Provider(id: "phone", kind: .firebasePNV, issuer: issuer, clients: [client])
         provider.rules.endpoints["jwks_uri"] = keys

@@ -56,13 +56,13 @@ struct NumberCostTests {
         let latchkey = try walk.harness.client(network)
         func act() async throws {
             let northwind = LatchkeyClient.MobileOperator(name: "northwind")
+            let phone = Phone(mccmnc: "310010", cellular: cellular)
             if way == "over the mobile network" {
-                _ = try await latchkey.signInByNumber(to: ProviderWalk.appURI, at: northwind, over: cellular)
+                _ = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
                 return
             }
             if way == Self.verification {
-                let verification = try await latchkey.verifyPhoneNumber(
-                    to: ProviderWalk.appURI, at: northwind, over: cellular)
+                let verification = try await latchkey.verifyPhoneNumber(on: phone, to: ProviderWalk.appURI)
                 return #expect(verification.status == .verified)
             }
             let token = try #require(simulator.makeOperatorToken(at: "northwind"))

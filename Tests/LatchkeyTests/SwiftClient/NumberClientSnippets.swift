@@ -13,23 +13,23 @@ import Testing
             let latchkey = try walk.harness.client()
             let cellular = SocketCellularNetwork()
             let simulator = walk.harness.simulator
-            @Sendable func operatorToken() async -> String? { simulator.makeOperatorToken(at: "northwind") }
-            func askForCode(_ reason: LatchkeyError.Code) { Issue.record("\(reason.rawValue)") }
+            func show(_ providers: [String]) { Issue.record("\(providers)") }
+            let operatorToken: @Sendable (LatchkeyClient.MobileOperator) async throws -> String? = { _ in
+                simulator.makeOperatorToken(at: "northwind")
+            }
             // snippet: swift-number
-            let outcome = try await latchkey.signInByNumber(
-                to: "com.example.app:/signed-in", at: MobileOperator(mccmnc: "310010"),
-                over: cellular,  // CellularInterface() on iOS
-                operatorToken: operatorToken)
+            var phone = Phone(mccmnc: "310010", cellular: cellular)  // nil and CellularInterface() on iOS
+            phone.operatorToken = operatorToken  // if the app can get one
+            let outcome = try await latchkey.signInByNumber(on: phone, to: "com.example.app:/signed-in")
             switch outcome {
             case .signedIn: break  // latchkey.me() has the number, verified
-            case .otherWay(let error): askForCode(error.code)  // the app's present way, such as a code by SMS
+            case .otherWay(_, let providers): show(providers)  // the app's present way, or one of these
             }
             // end
             #expect(try await latchkey.me().profile[.phoneNumber] == "+12025550123")
             // snippet: swift-verify
             let verification = try await latchkey.verifyPhoneNumber(
-                "+12025550123", to: "com.example.app:/signed-in", at: MobileOperator(mccmnc: "310010"),
-                over: cellular, operatorToken: operatorToken)
+                "+12025550123", on: phone, to: "com.example.app:/signed-in")
             let isVerified = verification.status == .verified
             // end
             #expect(isVerified)

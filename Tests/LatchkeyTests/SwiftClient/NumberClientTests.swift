@@ -12,14 +12,8 @@ import Testing
 struct NumberClientTests {
     private static let northwind = LatchkeyClient.MobileOperator(name: "northwind")
 
-    /// The code of an outcome that is another way; nil for a session.
-    private func reason(_ outcome: NumberSignIn) -> LatchkeyError.Code? {
-        if case .otherWay(let error) = outcome { error.code } else { nil }
-    }
-
-    private func evidence(_ outcome: NumberSignIn) -> NumberSignIn.Evidence? {
-        if case .signedIn(_, let evidence) = outcome { evidence } else { nil }
-    }
+    /// A phone on its operator's network.
+    private static var phone: Phone { Phone(mccmnc: "310010", cellular: SocketCellularNetwork()) }
 
     @Test("A phone on its operator's network is signed in without a page, and the operator gets nothing of the app")
     func silent() async throws {
@@ -27,8 +21,8 @@ struct NumberClientTests {
             let network = SocketCellularNetwork()
             let latchkey = try walk.harness.client()
             let outcome = try await latchkey.signInByNumber(
-                to: ProviderWalk.appURI, at: .init(mccmnc: "310012"), over: network)
-            #expect(evidence(outcome) == .network)
+                on: Phone(mccmnc: "310012", cellular: network), to: ProviderWalk.appURI)
+            #expect(outcome.method == .redirect)
             let user = try await latchkey.me()
             #expect(user.profile[.phoneNumber] == "+12025550123")
             #expect(user.phoneNumberVerification?.issuer.hasSuffix("/operators/northwind") == true)
@@ -40,77 +34,82 @@ struct NumberClientTests {
         }
     }
 
-    @Test(
-        "Over Wi-Fi, or without a cellular network, the SIM is recognised by an operator token",
-        arguments: [false, true])
-    func bySIM(isDown: Bool) async throws {
+    @Test("A SIM that gives an operator token signs in over any network, and the cellular network is not used")
+    func bySIM() async throws {
         try await ProviderWalk.withOperators { walk in
-            walk.harness.simulator.device = .wifi
-            let network = SocketCellularNetwork()
-            network.isDown = isDown
+            let (simulator, network) = (walk.harness.simulator, SocketCellularNetwork())
+            simulator.device = .wifi
+            var phone = Phone(mccmnc: "310010", cellular: network)
+            phone.operatorToken = { mobileOperator in
+                mobileOperator.name.flatMap { simulator.makeOperatorToken(at: $0, user: "ravi") }
+            }
             let latchkey = try walk.harness.client()
-            let without = try await latchkey.signInByNumber(
-                to: ProviderWalk.appURI, at: Self.northwind, over: network)
-            #expect(reason(without) == (isDown ? .cellularUnavailable : .notOnMobileNetwork))
-            #expect(try await latchkey.isSignedIn() == false)
-            let simulator = walk.harness.simulator
-            let outcome = try await latchkey.signInByNumber(
-                to: ProviderWalk.appURI, at: Self.northwind, over: network,
-                operatorToken: { simulator.makeOperatorToken(at: "northwind", user: "ravi") })
-            #expect(evidence(outcome) == .sim)
+            let outcome = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
+            #expect(outcome.method == .operatorToken)
             #expect(try await latchkey.me().profile[.phoneNumber] == "+12025550187")
-            let refused = try await latchkey.signInByNumber(
-                to: ProviderWalk.appURI, at: Self.northwind, over: network, operatorToken: { "no-such-token" })
-            #expect(reason(refused) != nil && reason(refused) != .notOnMobileNetwork)
+            #expect(network.endpoints.isEmpty)
         }
     }
 
-    @Test("A changed SIM and an unknown operator are another way at once, without an operator token")
-    func otherWays() async throws {
+    @Test("A phone that refuses, and an operator that does, lead to the next way")
+    func next() async throws {
+        try await ProviderWalk.withOperators { walk in
+            let network = SocketCellularNetwork()
+            let latchkey = try walk.harness.client()
+            for refusal in [{ _ in nil }, { _ in throw URLError(.unknown) }, { _ in "no-such-token" }]
+                as [@Sendable (LatchkeyClient.MobileOperator) async throws -> String?]
+            {
+                var phone = Phone(mccmnc: "310010", cellular: network)
+                phone.operatorToken = refusal
+                let outcome = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
+                #expect(outcome.method == .redirect)
+            }
+        }
+    }
+
+    @Test("A phone without a way has the other providers, and the last refusal as the reason")
+    func noWay() async throws {
+        try await ProviderWalk.withOperators { walk in
+            let simulator = walk.harness.simulator
+            simulator.device = .wifi
+            let latchkey = try walk.harness.client()
+            let (onWiFi, down) = (SocketCellularNetwork(), SocketCellularNetwork())
+            down.isDown = true
+            var refused = Phone(mccmnc: "310010")
+            refused.operatorToken = { _ in "no-such-token" }
+            let phones: [(Phone, LatchkeyError.Code)] = [
+                (Phone(mccmnc: "310010"), .phoneRefused), (Phone(mccmnc: "99999", cellular: onWiFi), .operatorUnknown),
+                (Phone(mccmnc: "--", cellular: onWiFi), .operatorUnknown),
+                (Phone(mccmnc: "310010", cellular: onWiFi), .notOnMobileNetwork),
+                (Phone(mccmnc: "310010", cellular: down), .cellularUnavailable), (refused, .invalidGrant),
+            ]
+            for (phone, code) in phones {
+                let outcome = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
+                #expect(outcome.reason == code)
+                guard case .otherWay(_, let providers) = outcome else { continue }
+                #expect(providers.contains("zenkey") && !providers.contains("number"))
+            }
+            #expect(try await latchkey.isSignedIn() == false)
+            simulator.setFaults([.authorizationServerError], for: "northwind")
+            let fault = try await latchkey.signInByNumber(
+                on: Phone(mccmnc: "310010", cellular: SocketCellularNetwork()), to: ProviderWalk.appURI)
+            #expect(fault.reason == "carrier_error")
+        }
+    }
+
+    @Test("A changed SIM leaves no way by number: the network is not used")
+    func changedSIM() async throws {
         var policy = SIMSwapPolicy()
         (policy.maximumAge, policy.ifSwapped) = (72, .refuse)
         try await ProviderWalk.withOperators(simSwap: policy) { walk in
-            let time = WallClock.system.now().advanced(bySeconds: -3600)
-            walk.harness.simulator.setSIMChange(at: time, of: "jane", at: "northwind")
-            let latchkey = try walk.harness.client()
-            for (code, mccmnc, connections) in [
-                (.simSwapped, "310010", 2), (.operatorUnknown, "99999", 0),
-            ] as [(LatchkeyError.Code, String, Int)] {
-                let network = SocketCellularNetwork()
-                let outcome = try await latchkey.signInByNumber(
-                    to: ProviderWalk.appURI, at: .init(mccmnc: mccmnc), over: network,
-                    operatorToken: {
-                        Issue.record("the SIM was asked")
-                        return nil
-                    })
-                #expect(reason(outcome) == code)
-                #expect(network.endpoints.count == connections)
-            }
-        }
-    }
-
-    @Test("A fault of the operator is another way, for a sign-in and for a verification")
-    func operatorFault() async throws {
-        try await ProviderWalk.withOperators { walk in
             let (simulator, network) = (walk.harness.simulator, SocketCellularNetwork())
-            func token() throws -> String {
-                try #require(simulator.makeOperatorToken(at: "northwind", user: "jane"))
-            }
+            let time = WallClock.system.now().advanced(bySeconds: -3600)
+            simulator.setSIMChange(at: time, of: "jane", at: "northwind")
             let latchkey = try walk.harness.client()
-            simulator.setFaults([.authorizationServerError], for: "northwind")
-            let outcome = try await latchkey.signInByNumber(
-                to: ProviderWalk.appURI, at: Self.northwind, over: network,
-                operatorToken: {
-                    Issue.record("the SIM was asked")
-                    return nil
-                })
-            #expect(reason(outcome) == "carrier_error")
-            simulator.setFaults([], for: "northwind")
-            _ = try await latchkey.signIn(withOperatorToken: try token(), at: Self.northwind)
-            simulator.setFaults([.authorizationServerError], for: "northwind")
-            let verification = try await latchkey.verifyPhoneNumber(
-                to: ProviderWalk.appURI, at: Self.northwind, over: network)
-            #expect(verification.status == .failed && verification.error == "carrier_error")
+            var phone = Phone(mccmnc: "310010", cellular: network)
+            phone.operatorToken = { _ in simulator.makeOperatorToken(at: "northwind", user: "jane") }
+            let outcome = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
+            #expect(outcome.reason == .simSwapped && network.endpoints.isEmpty)
         }
     }
 
@@ -138,16 +137,14 @@ struct NumberClientTests {
         try await ProviderWalk.withOperators { walk in
             let latchkey = try walk.harness.client()
             let foreign = try await failure { () async throws(LatchkeyError) in
-                try await latchkey.signInByNumber(
-                    to: "com.other.app:/cb", at: Self.northwind, over: SocketCellularNetwork())
+                try await latchkey.signInByNumber(on: Self.phone, to: "com.other.app:/cb")
             }
             #expect(foreign.code == "invalid_request")
             let network = LossyNetwork()
             network.lose(9, from: "/auth/number/start")
             let offline = try walk.harness.client(network)
             let lost = try await failure { () async throws(LatchkeyError) in
-                try await offline.signInByNumber(
-                    to: ProviderWalk.appURI, at: Self.northwind, over: SocketCellularNetwork())
+                try await offline.signInByNumber(on: Self.phone, to: ProviderWalk.appURI)
             }
             #expect(lost.code == .networkFailure)
         }
@@ -194,4 +191,12 @@ struct NumberClientTests {
             #expect(lost.code == .networkFailure && network.sent(to: "/auth/number/sign-in").count == 1)
         }
     }
+}
+
+extension NumberSignIn {
+    /// How the number was proved; nil without a session.
+    var method: NumberMethod.Kind? { if case .signedIn(_, let method) = self { method } else { nil } }
+
+    /// Why the number is no way to sign in; nil for a session.
+    var reason: LatchkeyError.Code? { if case .otherWay(let error, _) = self { error.code } else { nil } }
 }

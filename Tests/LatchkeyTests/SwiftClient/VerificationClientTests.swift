@@ -38,11 +38,11 @@ struct VerificationClientTests {
         try await ProviderWalk.withOperators { walk in
             let (network, latchkey) = (SocketCellularNetwork(), try await signedIn(walk))
             let mismatch = try await latchkey.verifyPhoneNumber(
-                "+12025550199", to: ProviderWalk.appURI, at: Self.northwind, over: network)
+                "+12025550199", on: Phone(mccmnc: "310010", cellular: network), to: ProviderWalk.appURI)
             #expect(mismatch.status == .mismatch)
             #expect(try await number(latchkey) == "+12025550142")
             let verified = try await latchkey.verifyPhoneNumber(
-                Self.ofJane, to: ProviderWalk.appURI, at: .init(mccmnc: "310012"), over: network)
+                Self.ofJane, on: Phone(mccmnc: "310012", cellular: network), to: ProviderWalk.appURI)
             #expect(verified.status == .verified && verified.phoneNumber == Self.ofJane)
             #expect(try await number(latchkey) == Self.ofJane)
             #expect(try await latchkey.phoneVerification(verified.id) == verified)
@@ -52,58 +52,51 @@ struct VerificationClientTests {
         }
     }
 
-    @Test(
-        "Over Wi-Fi, or without a cellular network, the SIM is recognised by an operator token",
-        arguments: [false, true])
-    func bySIM(isDown: Bool) async throws {
+    @Test("The SIM is asked first; a phone that refuses uses its network, and the last outcome counts")
+    func ladder() async throws {
         try await ProviderWalk.withOperators { walk in
-            walk.harness.simulator.device = .wifi
             let (network, latchkey, simulator) = (
                 SocketCellularNetwork(), try await signedIn(walk), walk.harness.simulator
             )
-            network.isDown = isDown
-            func verify(_ operatorToken: (@Sendable () async -> String?)?) async throws(LatchkeyError)
-                -> PhoneVerification
+            simulator.device = .wifi
+            var phone = Phone(mccmnc: "310010", cellular: network)
+            for refusal in [nil, { _ in nil }]
+                as [(@Sendable (LatchkeyClient.MobileOperator) async throws -> String?)?]
             {
-                try await latchkey.verifyPhoneNumber(
-                    Self.ofJane, to: ProviderWalk.appURI, at: Self.northwind, over: network,
-                    operatorToken: operatorToken)
+                phone.operatorToken = refusal
+                let failed = try await latchkey.verifyPhoneNumber(Self.ofJane, on: phone, to: ProviderWalk.appURI)
+                #expect(failed.status == .failed && failed.error == .notOnMobileNetwork)
             }
-            for way in [nil, { nil }] as [(@Sendable () async -> String?)?] {
-                if isDown {
-                    let error = try await failure { () async throws(LatchkeyError) in try await verify(way) }
-                    #expect(error.code == .cellularUnavailable)
-                } else {
-                    let failed = try await verify(way)
-                    #expect(failed.status == .failed && failed.error == .notOnMobileNetwork)
-                }
-            }
+            simulator.setFaults([.authorizationServerError], for: "northwind")
+            let fault = try await latchkey.verifyPhoneNumber(Self.ofJane, on: phone, to: ProviderWalk.appURI)
+            #expect(fault.status == .failed && fault.error == "carrier_error")
+            simulator.setFaults([], for: "northwind")
             #expect(try await number(latchkey) == "+12025550142")
-            let verified = try await verify { simulator.makeOperatorToken(at: "northwind", user: "jane") }
-            #expect(verified.status == .verified)
+            let used = network.endpoints.count
+            phone.operatorToken = { _ in simulator.makeOperatorToken(at: "northwind", user: "jane") }
+            let verified = try await latchkey.verifyPhoneNumber(Self.ofJane, on: phone, to: ProviderWalk.appURI)
+            #expect(verified.status == .verified && network.endpoints.count == used)
             #expect(try await number(latchkey) == Self.ofJane)
         }
     }
 
-    @Test("What is no matter of the network is told at once, without an operator token")
-    func noOtherWay() async throws {
+    @Test("A verification without any outcome throws the last error")
+    func noOutcome() async throws {
         try await ProviderWalk.withOperators { walk in
-            let (network, latchkey) = (SocketCellularNetwork(), try await signedIn(walk))
-            for (mobileOperator, uri, code) in [
-                (MobileOperator(mccmnc: "99999"), ProviderWalk.appURI, .operatorUnknown),
-                (Self.northwind, "com.other.app:/cb", "invalid_request"),
-            ] as [(MobileOperator, String, LatchkeyError.Code)] {
+            let (down, latchkey) = (SocketCellularNetwork(), try await signedIn(walk))
+            down.isDown = true
+            let cases: [(Phone, String, LatchkeyError.Code)] = [
+                (Phone(mccmnc: "310010"), ProviderWalk.appURI, .phoneRefused),
+                (Phone(mccmnc: "99999", cellular: down), ProviderWalk.appURI, .operatorUnknown),
+                (Phone(mccmnc: "310010", cellular: down), ProviderWalk.appURI, .cellularUnavailable),
+                (Phone(mccmnc: "310010", cellular: down), "com.other.app:/cb", "invalid_request"),
+            ]
+            for (phone, uri, code) in cases {
                 let error = try await failure { () async throws(LatchkeyError) in
-                    try await latchkey.verifyPhoneNumber(
-                        to: uri, at: mobileOperator, over: network,
-                        operatorToken: {
-                            Issue.record("the SIM was asked")
-                            return nil
-                        })
+                    try await latchkey.verifyPhoneNumber(Self.ofJane, on: phone, to: uri)
                 }
                 #expect(error.code == code)
             }
-            #expect(network.endpoints.isEmpty)
         }
     }
 

@@ -69,6 +69,19 @@ struct IDTokenClaimsTests {
         ])
     func requiredAudiences(row: TokenCase) throws { try verify(row) }
 
+    private static func native(_ audience: String?, _ check: IDTokenCheck?) -> TokenCase {
+        .claim("aud", audience, check) { $0.nativeAudiences = ["app-1", "app-2"].compactMap { ClientID($0) } }
+    }
+
+    @Test(
+        "A native token names one of the native audiences; the client's id is none if it is not listed",
+        arguments: [
+            native("\"app-1\"", nil), native("[\"app-2\"]", nil), native("\"client-1\"", .audience),
+            native(#"["app-1","app-2"]"#, .audience), native(#"["client-1","app-1"]"#, .audience),
+            native("\"app-3\"", .audience), native(nil, .audience),
+        ])
+    func nativeAudiences(row: TokenCase) throws { try verify(row) }
+
     @Test(
         "Only the requested issuer is accepted, byte for byte",
         arguments: [
@@ -120,9 +133,9 @@ struct IDTokenClaimsTests {
             .claim("azp", "\"client-1\"", nil), .claim("azp", "\"other\"", .authorizedParty),
             .claim("azp", "null", .authorizedParty), .claim("azp", "[\"client-1\"]", .authorizedParty),
             .claim("azp", "\"\"", .authorizedParty), .claim("azp", "0", .authorizedParty),
-            .claim("azp", "\"other\"", nil, expecting: { $0.isNative = true }),
-            .claim("azp", "\"\"", .authorizedParty, expecting: { $0.isNative = true }),
-            .claim("azp", "0", .authorizedParty, expecting: { $0.isNative = true }),
+            .claim("azp", "\"other\"", nil, expecting: { $0.nativeAudiences = [$0.clientID] }),
+            .claim("azp", "\"\"", .authorizedParty, expecting: { $0.nativeAudiences = [$0.clientID] }),
+            .claim("azp", "0", .authorizedParty, expecting: { $0.nativeAudiences = [$0.clientID] }),
         ] as [TokenCase])
     func authorizedParty(_ row: TokenCase) throws { try verify(row) }
 
@@ -191,9 +204,11 @@ struct IDTokenClaimsTests {
             .claim("nonce", nil, nil, expecting: { $0.nonce = nil }),
             .claim("nonce", "\"K\"", .nonce, expecting: { $0.nonce = "\u{212A}" }),
             .claim("nonce", "\"\(hashOfNonce)\"", .nonce),
-            .claim("nonce", "\"\(hashOfNonce)\"", nil, expecting: { $0.isNative = true }),
-            .claim("nonce", "\"\(hashOfNonce.uppercased())\"", .nonce, expecting: { $0.isNative = true }),
-            .claim("nonce", nil, .nonce, expecting: { $0.isNative = true }),
+            .claim("nonce", "\"\(hashOfNonce)\"", nil, expecting: { $0.nativeAudiences = [$0.clientID] }),
+            .claim(
+                "nonce", "\"\(hashOfNonce.uppercased())\"", .nonce,
+                expecting: { $0.nativeAudiences = [$0.clientID] }),
+            .claim("nonce", nil, .nonce, expecting: { $0.nativeAudiences = [$0.clientID] }),
         ] as [TokenCase])
     func nonce(_ row: TokenCase) throws { try verify(row) }
 

@@ -43,12 +43,15 @@ struct WorkQueueSharingTests {
     private let timer = ManualCommitTimer()
 
     /// A queue with two workers, of which one runs a batch of one work, and the other sleeps.
-    private func held(byShared isShared: Bool = true, maximumWait: Duration = .seconds(600)) async throws -> WorkQueue {
+    private func held(
+        byShared isShared: Bool = true, maximumUnshared: Int = .max, maximumWait: Duration = .seconds(600),
+        workers: Int = 2
+    ) async throws -> WorkQueue {
         let queue = WorkQueue(
-            .write, maximumBatch: 4, maximumWaiting: 64, maximumWait: maximumWait, StoreHooks(),
-            delayingBy: timer)
-        for name in ["first", "second"] { queue.addWorker(name, batches.run) }
-        try await until { queue.sleepingCount == 2 }
+            .write, maximumBatch: 4, maximumUnshared: maximumUnshared, maximumWaiting: 64, maximumWait: maximumWait,
+            StoreHooks(), delayingBy: timer)
+        for number in 0..<workers { queue.addWorker("worker \(number)", batches.run) }
+        try await until { queue.sleepingCount == workers }
         queue.admit(Work(isShared: isShared), allowing: 0)
         try await until { batches.sizes == [1] }
         return queue
@@ -92,6 +95,19 @@ struct WorkQueueSharingTests {
         queue.admit(Work(isShared: true), allowing: 0)
         try await until { batches.sizes == [1, 1] }
         batches.release()
+        await queue.drain()
+    }
+
+    @Test(
+        "A batch has few works that can share no statement",
+        arguments: [(0, [4, 3]), (1, [4, 3]), (2, [2, 4, 1]), (3, [2, 2, 3])])
+    func fewUnshared(unshared: Int, sizes: [Int]) async throws {
+        // Every second one, from the first on.
+        let queue = try await held(maximumUnshared: 1, workers: 1)
+        for place in 0..<7 { queue.admit(Work(isShared: place % 2 == 1 || place / 2 >= unshared), allowing: 0) }
+        batches.release()
+        try await until { queue.sleepingCount == 1 }
+        #expect(batches.sizes == [1] + sizes)
         await queue.drain()
     }
 

@@ -210,6 +210,14 @@ extension Latchkey {
         return request
     }
 
+    /// - Parameter json: The body.
+    nonisolated func request(_ method: String, _ path: String, json: String) -> URLRequest {
+        var request = request(method, path)
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.httpBody = Data(json.utf8)
+        return request
+    }
+
     nonisolated func send(_ request: URLRequest, _ tokens: Tokens? = nil) async throws(LatchkeyError) -> ServerResponse
     {
         var request = request

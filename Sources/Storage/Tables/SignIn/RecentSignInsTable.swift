@@ -1,6 +1,5 @@
 package import Primitives
 package import StorageModel
-import Synchronization
 
 /// The table `recent_sign_ins`: the results of the last minute's sign-ins, for retries of them.
 ///
@@ -63,9 +62,7 @@ package enum RecentSignInsTable {
 extension SQLStore {
     package func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
         let batched = BatchedRecall((key, now))
-        // As long as the commit at the end of the sign-in is likely to wait.
-        let delay = lastCommitDelay.load(ordering: .relaxed)
-        return try await reads.submit(allowing: delay, sharing: batched) { db in
+        return try await reads.submit(allowing: CommitDelay.shared, sharing: batched) { db in
             if let recalled = batched.output { return recalled }
             return try db.first(
                 "\(RecentSignInsTable.select) WHERE fingerprint = ? AND expires_at > ?", key, now,

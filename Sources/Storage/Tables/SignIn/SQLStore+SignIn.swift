@@ -1,13 +1,11 @@
 import Primitives
 package import StorageModel
-import Synchronization
 
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         let batched = isShared && signIn.isOrdinary ? BatchedSignIn(signIn) : nil
-        lastCommitDelay.store(signIn.commitDelay, ordering: .relaxed)
-        return try await writes.submit(locking: signIn.locks, allowing: signIn.commitDelay, sharing: batched) {
-            [isShared] db in
+        let delay = batched == nil ? signIn.commitDelay : max(signIn.commitDelay, CommitDelay.shared)
+        return try await writes.submit(locking: signIn.locks, allowing: delay, sharing: batched) { [isShared] db in
             if let result = batched?.output { return result }
             if let use = signIn.tokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
             guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {

@@ -40,8 +40,8 @@ extension Latchkey {
     public func linkNumber(
         operatorToken: String, at mobileOperator: MobileOperator = MobileOperator()
     ) async throws(LatchkeyError) -> UserIdentity {
-        var fields: [String: String?] = ["provider": configuration.numberProvider, "operator_token": operatorToken]
-        for (name, value) in mobileOperator.fields { fields[name] = value }
+        let fields = mobileOperator.fields.merging(
+            ["provider": configuration.numberProvider, "operator_token": operatorToken]) { $1 }
         return try await asUser(request("POST", "/users/me/identities", fields)).checked(now: pace.now())
             .decoded(UserIdentity.self, .useDefaultKeys)
     }

@@ -20,63 +20,37 @@ public struct RedirectVerification: Sendable, Hashable, Codable {
 
 /// Verification of the signed-in user's phone number by a mobile operator.
 extension Latchkey {
-    /// Asks the operator whether this device has a phone number, without a page. If it has, the number is the user's,
-    /// verified.
-    ///
-    /// The operator recognises the phone by its connection over `network`. If it does not, and `operatorToken` returns
-    /// a token, the operator recognises the SIM.
-    /// - Parameters:
-    ///   - number: With `+` and country code; nil for the number of the profile.
-    ///   - redirectURI: One of the provider's redirect URIs. It is not opened.
-    ///   - operatorToken: Gets a TS.43 operator token from the operator; nil if it cannot.
-    /// - Throws: ``LatchkeyError/Code/cellularUnavailable`` or ``LatchkeyError/Code/authorizationStopped`` if there is
-    ///   no operator token; the error of a call.
-    public func verifyPhoneNumber(
-        _ number: String? = nil, to redirectURI: String, at mobileOperator: MobileOperator = MobileOperator(),
-        over network: any CellularNetwork, operatorToken: (@Sendable () async -> String?)? = nil
-    ) async throws(LatchkeyError) -> PhoneVerification {
-        let byNetwork: Result<PhoneVerification, LatchkeyError>
-        do throws(LatchkeyError) {
-            let pending = try await startVerification(of: number, to: redirectURI, at: mobileOperator)
-            let callback = try await visit(to: redirectURI, over: network).callback(from: pending.url)
-            let verification = try await finish(pending, callback: callback)
-            guard verification.error == .notOnMobileNetwork else { return verification }
-            byNetwork = .success(verification)
-        } catch {
-            guard error.leavesSIM else { throw error }
-            byNetwork = .failure(error)
-        }
-        guard let token = await operatorToken?() else { return try byNetwork.get() }
-        return try await verifyPhoneNumber(number, operatorToken: token, at: mobileOperator)
-    }
-
     /// Asks the operator whether this device has a phone number, as the SIM shows it. If it has, the number is the
     /// user's, verified.
     /// - Parameters:
     ///   - number: With `+` and country code; nil for the number of the profile.
     ///   - operatorToken: A TS.43 operator token, which works once.
+    ///   - provider: The provider of numbers; nil for that of ``Configuration``.
     public func verifyPhoneNumber(
-        _ number: String? = nil, operatorToken: String, at mobileOperator: MobileOperator = MobileOperator()
+        _ number: String? = nil, operatorToken: String, at mobileOperator: MobileOperator = MobileOperator(),
+        of provider: String? = nil
     ) async throws(LatchkeyError) -> PhoneVerification {
-        try await verification(
-            "POST", Self.verificationsPath, fields(number, mobileOperator, "operator_token", operatorToken))
+        let fields = verificationFields(number, mobileOperator, provider, ["operator_token": operatorToken])
+        return try await verification(request("POST", Self.verificationsPath, fields))
     }
 
     /// Begins a verification in a browser that uses the cellular network.
     ///
-    /// ``verifyPhoneNumber(_:to:at:over:operatorToken:)`` needs no browser.
+    /// ``verifyPhoneNumber(_:on:to:)`` needs no browser.
     /// - Parameters:
     ///   - number: With `+` and country code; nil for the number of the profile.
     ///   - redirectURI: One of the provider's redirect URIs, such as `com.example.app:/signed-in`. No other app may be
     ///     able to receive it: what arrives there confirms the verification.
+    ///   - provider: The provider of numbers; nil for that of ``Configuration``.
     public func startVerification(
-        of number: String? = nil, to redirectURI: String, at mobileOperator: MobileOperator = MobileOperator()
+        of number: String? = nil, to redirectURI: String, at mobileOperator: MobileOperator = MobileOperator(),
+        of provider: String? = nil
     ) async throws(LatchkeyError) -> RedirectVerification {
         struct Started: Decodable {
             let verificationId: String
             let authorizationUrl: String
         }
-        let fields = fields(number, mobileOperator, "redirect_uri", redirectURI)
+        let fields = verificationFields(number, mobileOperator, provider, ["redirect_uri": redirectURI])
         let started = try await asUser(request("POST", Self.verificationsPath, fields)).checked(now: pace.now())
             .decoded(Started.self)
         guard let url = URL(string: started.authorizationUrl) else { throw .malformed }
@@ -99,32 +73,32 @@ extension Latchkey {
         if items["status"] == "failure" { throw .ofCallback(items) }
         guard items["status"] == "pending", let confirmation = items["confirmation"] else { throw .foreignCallback }
         return try await self.verification(
-            "POST", Self.path(of: verification.id) + "/confirmation", ["confirmation": confirmation])
+            request("POST", Self.confirmationPath(of: verification.id), ["confirmation": confirmation]))
     }
 
     /// Returns the outcome of a verification of this session again, for a day.
     public func phoneVerification(_ id: String) async throws(LatchkeyError) -> PhoneVerification {
-        try await verification("GET", Self.path(of: id))
+        try await verification(request("GET", Self.path(of: id)))
     }
 
-    private static let verificationsPath = "/users/me/phone/verifications"
+    static let verificationsPath = "/users/me/phone/verifications"
 
     private static func path(of id: String) -> String { verificationsPath + "/" + QueryText.encoded(id) }
 
-    /// The request's fields; the last one says how the operator recognises the device.
-    private func fields(
-        _ number: String?, _ mobileOperator: MobileOperator, _ means: String, _ value: String
+    static func confirmationPath(of id: String) -> String { path(of: id) + "/confirmation" }
+
+    /// The request's fields.
+    /// - Parameter means: How the phone is recognised.
+    func verificationFields(
+        _ number: String?, _ mobileOperator: MobileOperator, _ provider: String?, _ means: [String: String?]
     ) -> [String: String?] {
-        var fields: [String: String?] = ["provider": configuration.numberProvider, means: value]
+        var fields = mobileOperator.fields.merging(means) { $1 }
+        fields["provider"] = provider ?? configuration.numberProvider
         if let number { fields["phone_number"] = number }
-        for (name, value) in mobileOperator.fields { fields[name] = value }
         return fields
     }
 
-    private func verification(
-        _ method: String, _ path: String, _ fields: [String: String?]? = nil
-    ) async throws(LatchkeyError) -> PhoneVerification {
-        try await asUser(request(method, path, fields)).checked(now: pace.now())
-            .decoded(PhoneVerification.self, .useDefaultKeys)
+    func verification(_ request: URLRequest) async throws(LatchkeyError) -> PhoneVerification {
+        try await asUser(request).checked(now: pace.now()).decoded(PhoneVerification.self, .useDefaultKeys)
     }
 }

@@ -37,7 +37,9 @@ public struct LatchkeyError: Error, Sendable, Hashable {
         public static let operatorUnknown: Code = "operator_unknown"
         /// The operator wants the user's consent first.
         public static let consentRequired: Code = "consent_required"
-        /// The identity belongs to another user.
+        /// The digital credential failed a check, which the message names.
+        public static let credentialInvalid: Code = "credential_invalid"
+        /// The identity or the number belongs to another user.
         public static let userAlreadyExists: Code = "user_already_exists"
         /// The sign-in of the session is too old for the request. Sign in again first.
         public static let insufficientUserAuthentication: Code = "insufficient_user_authentication"
@@ -60,6 +62,8 @@ public struct LatchkeyError: Error, Sendable, Hashable {
         public static let cellularUnavailable: Code = "cellular_unavailable"
         /// Of this library: the operator showed a page, or redirected to a URL that is not https.
         public static let authorizationStopped: Code = "authorization_stopped"
+        /// Of this library: the phone has no function for any of its ways to prove its number, or each one refused.
+        public static let phoneRefused: Code = "phone_refused"
         /// Of this library: the task was cancelled.
         public static let cancelled: Code = "cancelled"
     }

@@ -12,26 +12,10 @@ public struct MobileOperator: Sendable, Hashable {
     }
 
     /// The request's fields.
-    var fields: [String: String] {
+    var fields: [String: String?] {
         var fields: [String: String] = [:]
         fields["operator"] = name
         fields["mccmnc"] = mccmnc
         return fields
     }
-}
-
-/// The result of a sign-in by phone number.
-public enum NumberSignIn: Sendable, Hashable {
-    /// How the operator recognised the phone.
-    public enum Evidence: Sendable, Hashable {
-        /// By its connection over the cellular network.
-        case network
-        /// By its SIM, with an operator token.
-        case sim
-    }
-
-    /// The user is signed in.
-    case signedIn(Session, by: Evidence)
-    /// The number is no way to sign in now. The error says why; use another way.
-    case otherWay(LatchkeyError)
 }

@@ -1,0 +1,82 @@
+package latchkey.client.tests
+
+import com.sun.net.httpserver.HttpServer
+import java.io.Closeable
+import java.net.HttpURLConnection
+import java.net.InetSocketAddress
+import java.net.URL
+import latchkey.client.LatchkeyException
+import latchkey.client.TokenStore
+import latchkey.client.Tokens
+import org.json.JSONObject
+
+/** Keeps tokens in memory. */
+class MemoryTokenStore : TokenStore {
+    var tokens: Tokens? = null
+    var saves = 0
+    override fun load() = tokens
+    override fun save(tokens: Tokens?) {
+        this.tokens = tokens
+        saves += 1
+    }
+}
+
+fun assert(isTrue: Boolean, what: String) {
+    if (!isTrue) throw AssertionError(what)
+}
+
+fun <Value> assertEqual(value: Value, expected: Value, what: String) =
+    assert(value == expected, "$what: $value, not $expected")
+
+/** The code of the error of a call that must fail. */
+fun errorOf(call: () -> Unit): String {
+    try {
+        call()
+    } catch (error: LatchkeyException) {
+        assert(error.message != error.code || error.response.has("error"), "an error without a message: ${error.code}")
+        return error.code
+    }
+    throw AssertionError("the call did not fail")
+}
+
+/** What a stand-in on this machine responds with to a form. */
+fun ask(url: String, form: String): JSONObject {
+    val connection = URL(url).openConnection() as HttpURLConnection
+    connection.doOutput = true
+    connection.outputStream.use { it.write(form.toByteArray()) }
+    return JSONObject(connection.inputStream.use { it.readBytes().toString(Charsets.UTF_8) })
+}
+
+/** A server whose responses are written here: a status, a body and perhaps fields for each path. */
+class ScriptedServer : Closeable {
+    class Response(val status: Int, val body: String, vararg val fields: Pair<String, String>)
+
+    private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
+    val responses = mutableMapOf<String, Response>()
+    /** The path and the body of each request. */
+    val requests = mutableListOf<Pair<String, String>>()
+    /** The cookies of each request; an empty text for none. */
+    val cookies = mutableListOf<String>()
+    val url get() = "http://127.0.0.1:${server.address.port}"
+
+    init {
+        server.createContext("/") { exchange ->
+            val path = exchange.requestURI.rawPath
+            val body = exchange.requestBody.readBytes().toString(Charsets.UTF_8)
+            val response = synchronized(this) {
+                requests.add(path to body)
+                cookies.add(exchange.requestHeaders.getFirst("Cookie") ?: "")
+                responses[path] ?: Response(500, "{}")
+            }
+            for ((name, value) in response.fields) exchange.responseHeaders.add(name, value)
+            val bytes = response.body.toByteArray()
+            exchange.sendResponseHeaders(response.status, bytes.size.toLong().let { if (it == 0L) -1L else it })
+            exchange.responseBody.use { it.write(bytes) }
+        }
+        server.start()
+    }
+
+    fun bodies(path: String) = requests.filter { it.first == path }.map { it.second }
+
+    override fun close() = server.stop(0)
+}
