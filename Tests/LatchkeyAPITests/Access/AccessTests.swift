@@ -385,6 +385,7 @@ struct AccessTests {
             ("/auth/zenkey-async-signin/HANDLE/", "/auth/zenkey-async-signin/-"),
             ("/auth/zenkey-async-signin/HANDLE/notification", "/auth/zenkey-async-signin/-"),
             ("/auth/acme/backchannel/HANDLE/", "/auth/acme/backchannel/-"),
+            ("/auth/acme/start/HANDLE/confirmation", "/auth/acme/start/-"), ("/auth/acme/start", "/auth/acme/start"),
             ("/auth/zenkey-async-signin//HANDLE", "/auth/zenkey-async-signin/-"),
             ("/auth//zenkey-async-signin/HANDLE", "/auth//zenkey-async-signin/-"),
             ("/api/Auth/ZenKey-Async-Signin/HANDLE", "/api/Auth/ZenKey-Async-Signin/-"),
