@@ -397,7 +397,7 @@ extension SignInError {
 
     static let sentAgainWithoutVerifier = SignInError(
         .refusedByProvider, .requestDenied,
-        "The code was used before. A sign-in without a code_verifier cannot be sent again. Start a new sign-in.",
+        "The code or token was used before. A sign-in without a code_verifier cannot be sent again. Start a new one.",
         providerCode: "invalid_grant", codeMayBeSpent: true)
 
     package static let emailDomainBlocked = SignInError(
