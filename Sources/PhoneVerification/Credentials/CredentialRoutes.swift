@@ -9,9 +9,6 @@ import StorageModel
 
 /// Sign-ins with a digital credential, which have a start and an end.
 extension PhoneVerificationFeature {
-    /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
-    static let sessionAllowance = SharedAllowance(count: 600, seconds: 3600)
-
     static let confirmationPath = "/auth/{provider}/start/{id}/confirmation"
 
     /// Reads a start, and begins the session at the aggregator; nil for a provider of another kind.
@@ -27,17 +24,16 @@ extension PhoneVerificationFeature {
         reader.demandMethod(.digitalCredential)
         var choice = OperatorChoice(network: reader.network(required: false))
         choice.caller = api.terms(of: request, admission)
-        let subnet = admission.isByKey ? nil : choice.caller.subnet
         var start = reader.credentialStart(choice)
         start.clientID = reader.clientID(at: aggregator.server)
         try reader.check(correlationID)
         let id = Secret(environment.random.token())
         let (strategy, prepared) = try await environment.failures.recording(as: correlationID, reader.sentNames) {
             () async throws(SignInError) in
-            if let subnet {
-                let use = AllowanceUse(of: "credentials by \(subnet.high) \(subnet.low)", Self.sessionAllowance)
+            if !admission.isByKey {
                 let wait = try await mappingStoreErrors(
-                    await aggregator.signIns.store.count([use], at: environment.clock.now()))
+                    await aggregator.signIns.store.count(
+                        AllowanceUse.ofCredentials(by: choice.caller), at: environment.clock.now()))
                 if let wait { throw .tooManyLookups(wait) }
             }
             return try await aggregator.begin(
@@ -83,6 +79,19 @@ extension PhoneVerificationFeature {
             provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: code,
             verifiedBy: CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof),
             correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
+    }
+}
+
+extension AllowanceUse {
+    /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
+    static let ofCredentials = SharedAllowance(count: 600, seconds: 3600)
+
+    /// What a session uses. One address may use half.
+    static func ofCredentials(by caller: CallerTerms) -> [AllowanceUse] {
+        let place = caller.subnet.map { "\($0.high) \($0.low)" } ?? "a network that is not known"
+        let ofNetwork = AllowanceUse(of: "credentials by \(place)", ofCredentials)
+        guard let id = caller.id else { return [ofNetwork] }
+        return [ofNetwork, AllowanceUse(of: "credentials by \(Base64URL.encode(id.bytes))", ofCredentials.half)]
     }
 }
 
