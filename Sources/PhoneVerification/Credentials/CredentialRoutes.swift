@@ -140,7 +140,7 @@ extension VerifyPhoneNumber {
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let subject = try await waiting(id, for: holder)
-            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings, holder) else {
+            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings) else {
                 return Outcome(id: id, verification: subject, correlationID: correlationID)
             }
             let verification = try await keep(ended, by: issuer, findings, holder)
@@ -155,7 +155,7 @@ extension VerifyPhoneNumber {
     /// What the aggregator says of a verification, with its issuer; nil as long as no phone has scanned the QR code.
     private func ended(
         _ subject: PhoneVerification, _ id: Secret, _ proof: CredentialProof,
-        _ findings: inout PhoneVerificationFindings, _ holder: SessionAndUser
+        _ findings: inout PhoneVerificationFindings
     ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
         (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
         guard let aggregator = environment.providers[subject.operatorName]?.aggregator else {
@@ -176,10 +176,11 @@ extension VerifyPhoneNumber {
             found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
         } catch {
             guard error.code == .simSwapped else {
-                // Nothing can end it any more.
+                // Nothing can end it any more. Not a step of its own: it has failed at the one before.
                 if error.codeMayBeSpent, session.strategy != .desktop {
                     let failed = subject.failed(error.codeText, at: environment.clock.now())
-                    _ = try await keep(failed, by: issuer, findings, holder)
+                    _ = try await mappingStoreErrors(
+                        await store.addPhoneVerification(failed, by: issuer, requestID: findings.correlationID.text))
                 }
                 throw error
             }
