@@ -9,9 +9,6 @@ import StorageModel
 
 /// Sign-ins with a digital credential, which have a start and an end.
 extension PhoneVerificationFeature {
-    /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
-    static let sessionAllowance = SharedAllowance(count: 600, seconds: 3600)
-
     static let confirmationPath = "/auth/{provider}/start/{id}/confirmation"
 
     /// Reads a start, and begins the session at the aggregator; nil for a provider of another kind.
@@ -27,17 +24,16 @@ extension PhoneVerificationFeature {
         reader.demandMethod(.digitalCredential)
         var choice = OperatorChoice(network: reader.network(required: false))
         choice.caller = api.terms(of: request, admission)
-        let subnet = admission.isByKey ? nil : choice.caller.subnet
         var start = reader.credentialStart(choice)
         start.clientID = reader.clientID(at: aggregator.server)
         try reader.check(correlationID)
         let id = Secret(environment.random.token())
         let (strategy, prepared) = try await environment.failures.recording(as: correlationID, reader.sentNames) {
             () async throws(SignInError) in
-            if let subnet {
-                let use = AllowanceUse(of: "credentials by \(subnet.high) \(subnet.low)", Self.sessionAllowance)
+            if !admission.isByKey {
                 let wait = try await mappingStoreErrors(
-                    await aggregator.signIns.store.count([use], at: environment.clock.now()))
+                    await aggregator.signIns.store.count(
+                        AllowanceUse.ofCredentials(by: choice.caller), at: environment.clock.now()))
                 if let wait { throw .tooManyLookups(wait) }
             }
             return try await aggregator.begin(
@@ -86,6 +82,19 @@ extension PhoneVerificationFeature {
     }
 }
 
+extension AllowanceUse {
+    /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
+    static let ofCredentials = SharedAllowance(count: 600, seconds: 3600)
+
+    /// What a session uses. One address may use half.
+    static func ofCredentials(by caller: CallerTerms) -> [AllowanceUse] {
+        let place = caller.subnet.map { "\($0.high) \($0.low)" } ?? "a network that is not known"
+        let ofNetwork = AllowanceUse(of: "credentials by \(place)", ofCredentials)
+        guard let id = caller.id else { return [ofNetwork] }
+        return [ofNetwork, AllowanceUse(of: "credentials by \(Base64URL.encode(id.bytes))", ofCredentials.half)]
+    }
+}
+
 /// Verifications by a digital credential.
 extension VerifyPhoneNumber {
     /// How often an app may ask whether a phone has scanned a QR code: about once a second.
@@ -131,7 +140,7 @@ extension VerifyPhoneNumber {
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let subject = try await waiting(id, for: holder)
-            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings, holder) else {
+            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings) else {
                 return Outcome(id: id, verification: subject, correlationID: correlationID)
             }
             let verification = try await keep(ended, by: issuer, findings, holder)
@@ -146,7 +155,7 @@ extension VerifyPhoneNumber {
     /// What the aggregator says of a verification, with its issuer; nil as long as no phone has scanned the QR code.
     private func ended(
         _ subject: PhoneVerification, _ id: Secret, _ proof: CredentialProof,
-        _ findings: inout PhoneVerificationFindings, _ holder: SessionAndUser
+        _ findings: inout PhoneVerificationFindings
     ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
         (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
         guard let aggregator = environment.providers[subject.operatorName]?.aggregator else {
@@ -167,10 +176,11 @@ extension VerifyPhoneNumber {
             found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
         } catch {
             guard error.code == .simSwapped else {
-                // Nothing can end it any more.
+                // Nothing can end it any more. Not a step of its own: it has failed at the one before.
                 if error.codeMayBeSpent, session.strategy != .desktop {
                     let failed = subject.failed(error.codeText, at: environment.clock.now())
-                    _ = try await keep(failed, by: issuer, findings, holder)
+                    _ = try await mappingStoreErrors(
+                        await store.addPhoneVerification(failed, by: issuer, requestID: findings.correlationID.text))
                 }
                 throw error
             }

@@ -387,14 +387,31 @@ struct DigitalCredentialTests {
             try await app.send(.post, "/auth/carriers/start", start, body: "{}", apiKey: key, from: peer)
         }
         #expect(try await begin().status == 201)
-        let subnet = try #require(IPAddress("84.125.93.10")?.subnet)
-        let use = AllowanceUse(
-            of: "credentials by \(subnet.high) \(subnet.low)", PhoneVerificationFeature.sessionAllowance)
-        for _ in 1..<600 { _ = try await app.testStore.store.count([use], at: app.clock.now) }
-        let refused = try await begin()
-        #expect(refused.status == 429 && refused.error == "rate_limited", "\(refused.body)")
+        let terms = CallerTerms(clients: nil, key: nil, address: IPAddress("84.125.93.10"))
+        let ofNetwork = try #require(AllowanceUse.ofCredentials(by: terms).first)
+        for _ in 1..<600 { _ = try await app.testStore.store.count([ofNetwork], at: app.clock.now) }
+        for peer in ["84.125.93.10", "84.125.93.11"] {
+            let refused = try await begin(from: peer)
+            #expect(refused.status == 429 && refused.error == "rate_limited", "\(refused.body)")
+        }
         #expect(try await begin(from: "84.126.1.1").status == 201)
         #expect(try await begin(TestApp.apiKey).status == 201)
+    }
+
+    @Test("One address without an API key begins half of its network's sessions")
+    func half() async throws {
+        let app = try Self.app()
+        let terms = CallerTerms(
+            clients: nil, key: Caller(origin: NumberApp.origin).hash, address: IPAddress("84.1.1.1"))
+        let uses = AllowanceUse.ofCredentials(by: terms)
+        #expect(uses.count == 2 && AllowanceUse.ofCredentials(by: CallerTerms()).count == 1)
+        for _ in 0..<300 { _ = try await app.testStore.store.count(uses, at: app.clock.now) }
+        let start: HTTPFields = [.origin: NumberApp.origin]
+        for (peer, status) in [("84.1.1.1", 429), ("84.1.1.2", 201)] {
+            let answer = try await app.send(
+                .post, "/auth/carriers/start", start, body: "{}", apiKey: nil, from: peer)
+            #expect(answer.status == status, "\(peer): \(answer.body)")
+        }
     }
 
     @Test("The list of a phone's ways offers it where the phone and the caller have it")
