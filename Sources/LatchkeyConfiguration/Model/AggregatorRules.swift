@@ -99,9 +99,9 @@ public struct AggregatorRules: Sendable, Hashable {
     /// Where a member is: the names of nested objects.
     package func path(of field: Field) -> [String] { fields[field]?.path ?? field.usualPath }
 
-    /// A member of a response.
+    /// A member of a response; nil if it is absent or null.
     package func value(_ field: Field, in object: JSONObject) -> JSONValue? {
-        if let named = fields[field] { return named.value(in: object) }
-        return field.usualPath.reduce(.object(object)) { $0?.object?[$1] }
+        let value = fields[field].map { $0.value(in: object) }
+        return (value ?? field.usualPath.reduce(.object(object)) { $0?.object?[$1] }).flatMap { $0.isNull ? nil : $0 }
     }
 }

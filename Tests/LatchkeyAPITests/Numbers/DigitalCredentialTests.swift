@@ -117,7 +117,9 @@ struct DigitalCredentialTests {
         #expect(body["phone_number"]?.string == FakeAggregator.number)
         let path = "/users/me/phone/verifications/\(started.id)"
         #expect(try await app.send(.get, path, [.authorization: "Bearer \(session)"]).text("status") == "pending")
-        app.aggregator.script { $0.finding = #""verified":true,"sim_swap":{"checked":true,"risk_level":"LOW"}"# }
+        app.aggregator.script {
+            $0.finding = #""verified":true,"phone_number":null,"sim_swap":{"checked":true,"risk_level":"LOW"}"#
+        }
         let answer = try await app.confirm(
             started.id, of: session, presenting: try app.aggregator.presentation(nonce: started.nonce))
         #expect(answer.status == 200 && answer.text("status") == "verified", "\(answer.body)")
