@@ -3,7 +3,7 @@
 export interface Options {
   /** Latchkey's public URL; default: the page's own origin. */
   baseURL?: string;
-  /** The client id, if the provider has more than one client. */
+  /** The client id at `provider`, if that has more than one client. */
   clientID?: string;
   /** An API key for this page's origin, if the origin alone is not admitted. */
   apiKey?: string;

@@ -279,6 +279,11 @@ export class Latchkey {
     return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
   }
 
+  /** The client that was configured; of another provider it is none. */
+  #clientAt(provider) {
+    return provider === this.#options.provider ? this.#options.clientID : undefined;
+  }
+
   async #start(clientType, asked, provider = this.#options.provider) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
@@ -287,7 +292,7 @@ export class Latchkey {
     };
     const url = new URL(`${this.#base}/auth/${encodeURIComponent(provider)}/start`);
     const fields = {
-      ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#options.clientID,
+      ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#clientAt(provider),
       code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256", tracking_id: pending.trackingId,
     };
     for (const [name, value] of Object.entries(fields)) if (value !== undefined) url.searchParams.set(name, value);
@@ -370,7 +375,7 @@ export class Latchkey {
 
   /** Starts a session with a token of the device. */
   async #enterBySIM(number, token, field = "operator_token") {
-    const fields = { ...operatorOf(number), [field]: token, client_id: this.#options.clientID };
+    const fields = { ...operatorOf(number), [field]: token, client_id: this.#clientAt(number.provider) };
     const path = `/auth/${encodeURIComponent(number.provider)}/sign-in`;
     const ended = await orFallback(number, () => this.#enterOrRegister(path, fields));
     // The token is spent, so there is no second attempt with it.

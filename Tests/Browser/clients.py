@@ -333,6 +333,37 @@ class Stage:
                 is_refused = in_page and in_page[0] == "fallback"
                 assert asked == ({"error": "invalid_token"} if is_refused else {"value": "+12025550123"}), asked
 
+    TOKENS = {"methods": [
+        {"method": "firebase_pnv", "provider": "phone", "requires": "play_services"},
+        {"method": "operator_token", "provider": "number", "operator": "northwind", "requires": "sim"}],
+        "fallback": ["acme"]}
+
+    def ask_by_tokens(self, provider="number", call="signInWithNumber"):
+        """What the call of a page with a client gives, whose device has tokens of both kinds."""
+        client = f"{{ baseURL: '{self.own.url}', provider: '{provider}', clientID: 'shop' }}"
+        ways = "{ mccmnc: '310010', firebaseToken: async () => 'f', operatorToken: async () => 'o' }"
+        return self.browser.ask(f"configure({client}).{call}({ways})"
+                                ".then(({ reason, providers }) => [reason, providers])")
+
+    def client_of_provider(self, page):
+        """The configured client is named at its own provider only."""
+        self.on_phone(page, "wifi")
+        refused = (401, {"error": "invalid_grant"})
+        at_phone, at_number = "/auth/phone/sign-in", "/auth/number/sign-in"
+        for provider, named in (("number", [None, "shop"]), ("phone", ["shop", None]), ("acme", [None, None])):
+            with self.scripted({"/auth/number/methods": (200, self.TOKENS), at_phone: refused, at_number: refused}):
+                said = self.ask_by_tokens(provider)
+                assert said == {"value": ["invalid_grant", ["acme"]]}, said
+                assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
+                clients = [json.loads(body).get("client_id") for _, body in self.own.posted]
+                assert clients == named, (provider, clients)
+        methods = {"methods": self.METHODS["methods"][1:], "fallback": []}
+        with self.scripted({"/auth/number/methods": (200, methods), "/auth/number/start": (200, {})}):
+            self.browser.run("configure({ baseURL: arguments[0], provider: 'acme', clientID: 'shop' })"
+                             ".signInWithNumber();", self.own.url)
+            self.browser.wait("the start", lambda: "/auth/number/start?" in self.browser.url)
+            assert "client_id" not in self.browser.url, self.browser.url
+
     def credential_verifies(self, page):
         """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
         path = "/users/me/phone/verifications"
@@ -601,6 +632,7 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
+        walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: credential_verifies",
                  lambda on: on.credential_verifies(getattr(on, kind)))
