@@ -72,6 +72,7 @@ export interface Fallback extends Operator {
     | "user_already_exists"
     | "credential_invalid"
     | "aggregator_error"
+    | "invalid_id_token"
     | "phone_refused";
   /** "operator-token" if only the network did not recognise the phone; "other" if the number cannot be used now. */
   next: "operator-token" | "other";

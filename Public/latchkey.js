@@ -97,7 +97,7 @@ export class Latchkey {
       if (tried === null) continue;
       if (tried.status !== "fallback") return { ...tried, appState };
       ended = tried;
-      if (!OF_DEVICES.includes(tried.reason)) break;
+      if (!isOfDevice(tried.reason, method)) break;
     }
     return { ...ended, next: "other", appState };
   }
@@ -251,10 +251,10 @@ export class Latchkey {
       try {
         const tried = await this.#verify(method, number, ways, appState);
         if (tried === undefined) return undefined;
-        if (tried && !OF_DEVICES.includes(tried.error)) return { ...tried, appState };
+        if (tried && !isOfDevice(tried.error, method)) return { ...tried, appState };
         ended = tried ?? ended;
       } catch (error) {
-        if (!OF_DEVICES.includes(error.error)) throw error;
+        if (!isOfDevice(error.error, method)) throw error;
         failure = error;
       }
     }
@@ -489,12 +489,17 @@ function operatorOf({ operator, mccmnc }) {
   return { operator, mccmnc };
 }
 
+/** Whether an error is about the device or its operator. The token of Firebase is an ID token that the device got. */
+function isOfDevice(error, { method }) {
+  return OF_DEVICES.includes(error) || method === "firebase_pnv" && error === "invalid_id_token";
+}
+
 /** The result of a step of a sign-in by phone number, or the fallback after an error that has one. */
 async function orFallback(number, step) {
   try {
     return await step();
   } catch (error) {
-    if (![...OF_DEVICES, ...ABOUT_USER].includes(error.error)) throw error;
+    if (!isOfDevice(error.error, number) && !ABOUT_USER.includes(error.error)) throw error;
     return fallbackAfter(error, number);
   }
 }

@@ -12,10 +12,14 @@ import org.json.JSONObject
 class LatchkeyException(val code: String, val status: Int, message: String, val response: JSONObject) :
     Exception(message) {
     /** Whether another way may sign the user in, after a sign-in by phone number. Any other failure would remain. */
-    val leavesOtherWays: Boolean get() = leavesNextMethod || code in ABOUT_USER
+    val leavesOtherWays: Boolean get() = code in OF_PHONES_AND_OPERATORS || code in ABOUT_USER
 
-    /** Whether the phone or an operator refused, so that another method by number may succeed. */
-    internal val leavesNextMethod: Boolean get() = code in OF_PHONES_AND_OPERATORS
+    /**
+     * Whether the phone or an operator refused in [way], so that another method by number may succeed. The token of
+     * Firebase is an ID token that the phone got.
+     */
+    internal fun leavesNextMethod(way: NumberMethod): Boolean =
+        code in OF_PHONES_AND_OPERATORS || way.method == "firebase_pnv" && code == "invalid_id_token"
 }
 
 /** The refusals that are about the user, so that no method by number is left. */

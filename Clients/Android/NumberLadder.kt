@@ -54,9 +54,10 @@ fun Latchkey.signInByNumber(phone: Phone, redirectURI: String, phoneNumber: Stri
             val isNewUser = signIn(method, phone, redirectURI) ?: continue
             return NumberSignIn.SignedIn(isNewUser, method.method)
         } catch (error: LatchkeyException) {
-            if (!error.leavesOtherWays) throw error
+            val leavesNextMethod = error.leavesNextMethod(method)
+            if (!leavesNextMethod && !error.leavesOtherWays) throw error
             reason = error
-            if (!error.leavesNextMethod) break
+            if (!leavesNextMethod) break
         }
     }
     return NumberSignIn.OtherWay(reason, ways.fallback)
@@ -77,7 +78,7 @@ fun Latchkey.verifyPhoneNumber(phone: Phone, redirectURI: String, number: String
             if (verification.optString("error") !in OF_PHONES_AND_OPERATORS) return verification
             outcome = verification
         } catch (error: LatchkeyException) {
-            if (!error.leavesNextMethod) throw error
+            if (!error.leavesNextMethod(method)) throw error
             reason = error
         }
     }

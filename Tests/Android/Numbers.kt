@@ -68,6 +68,7 @@ fun numbers(server: String, carriers: String) {
         Phone("310010", operatorToken = { "no-such-token" }, cellular = ofJane) to "redirect +12025550123",
         Phone("310010", operatorToken = no, firebaseToken = firebase, cellular = down) to "firebase_pnv +12025550177",
         Phone("99999", firebaseToken = firebase) to "firebase_pnv +12025550177",
+        Phone("99999", firebaseToken = { "x.y.z" }) to "invalid_id_token",
         Phone("99999", operatorToken = bySIM, cellular = ofJane) to "phone_refused",
         Phone("310010") to "phone_refused", Phone("310010", cellular = wifi) to "not_on_mobile_network",
         Phone("310010", cellular = down) to "cellular_unavailable",
@@ -105,7 +106,8 @@ fun numbers(server: String, carriers: String) {
         assertEqual(again.getString("status"), expected, "the verification again")
     }
     for ((phone, expected) in listOf(
-        Phone("310010") to "phone_refused", Phone("310010", cellular = down) to "cellular_unavailable")) {
+        Phone("310010") to "phone_refused", Phone("310010", cellular = down) to "cellular_unavailable",
+        Phone("310010", firebaseToken = { "x.y.z" }, cellular = down) to "cellular_unavailable")) {
         assertEqual(errorOf { latchkey.verifyPhoneNumber(phone, APP_URI) }, expected, "no outcome")
     }
     val byToken = latchkey.verifyWithOperatorToken(operatorToken("jane"), at = MobileOperator("northwind"))

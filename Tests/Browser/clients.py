@@ -364,6 +364,18 @@ class Stage:
             self.browser.wait("the start", lambda: "/auth/number/start?" in self.browser.url)
             assert "client_id" not in self.browser.url, self.browser.url
 
+    def refused_tokens(self, page):
+        """The next way is tried after a token of Firebase that is refused, and not after another ID token."""
+        self.on_phone(page, "wifi")
+        refused = (401, {"error": "invalid_id_token"})
+        at_phone, at_number = "/auth/phone/sign-in", "/auth/number/sign-in"
+        for ended, expected in ((401, {"error": "invalid_grant"}), {"value": ["invalid_grant", ["acme"]]}), (
+                refused, {"error": "invalid_id_token"}):
+            with self.scripted({"/auth/number/methods": (200, self.TOKENS), at_phone: refused, at_number: ended}):
+                said = self.ask_by_tokens()
+                assert said == expected, said
+                assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
+
     def credential_verifies(self, page):
         """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
         path = "/users/me/phone/verifications"
@@ -632,7 +644,8 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
-        walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))
+        for name in ("client_of_provider", "refused_tokens"):
+            walk(opened, f"other origin: {name}", lambda on: getattr(on, name)(on.other))
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: credential_verifies",
                  lambda on: on.credential_verifies(getattr(on, kind)))
