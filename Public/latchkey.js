@@ -312,16 +312,19 @@ export class Latchkey {
     return { status: "success" };
   }
 
-  /** The ways that the server names, and the error of a device that has none of them. */
+  /** The ways that the server names, and the error of a device that has none of them. None if it cannot tell now. */
   async #waysOf({ operator, mccmnc, platform }) {
     const { provider } = this.#options;
-    const { methods, fallback } = operator
+    const ways = operator
       ? { methods: [{ method: "redirect", provider, operator }], fallback: [] }
-      : await this.numberMethods({ mccmnc, platform });
-    const refusal = methods.length
+      : await this.numberMethods({ mccmnc, platform }).catch((refusal) => {
+        if (!OF_DEVICES.includes(refusal.error)) throw refusal;
+        return { methods: [], fallback: [], refusal };
+      });
+    const refusal = ways.methods.length
       ? own("phone_refused", "The device has no way to prove its number, or refused.")
       : own("operator_unknown", "The server has no way for this device to prove its number.");
-    return { methods, fallback, refusal };
+    return { refusal, ...ways };
   }
 
   /** Signs in in one way; null if the device refuses, undefined if the browser leaves the page. */

@@ -16,7 +16,10 @@ sealed class NumberSignIn {
     /** The user is signed in, by [method]. */
     class SignedIn(val isNewUser: Boolean, val method: String) : NumberSignIn()
 
-    /** The number is no way to sign in now: [reason] says why, and [providers] are those to use in its place. */
+    /**
+     * The number is no way to sign in now: [reason] says why, and [providers] are those to use in its place. There are
+     * none if the server could not tell the ways.
+     */
     class OtherWay(val reason: LatchkeyException, val providers: List<String>) : NumberSignIn()
 }
 
@@ -47,7 +50,12 @@ fun Latchkey.numberMethods(phone: Phone, phoneNumber: String? = null): NumberMet
  * only chooses the operator. Errors that another way would have, too, are thrown, and so is `user_not_registered`.
  */
 fun Latchkey.signInByNumber(phone: Phone, redirectURI: String, phoneNumber: String? = null): NumberSignIn {
-    val ways = numberMethods(phone, phoneNumber)
+    val ways = try {
+        numberMethods(phone, phoneNumber)
+    } catch (error: LatchkeyException) {
+        if (error.code !in OF_PHONES_AND_OPERATORS) throw error
+        return NumberSignIn.OtherWay(error, emptyList())
+    }
     var reason = failure(if (ways.methods.isEmpty()) "operator_unknown" else "phone_refused")
     for (method in ways.methods) {
         try {

@@ -180,6 +180,23 @@ fun digitalCredentials() = ScriptedServer().use { server ->
         assertEqual(server.bodies("/auth/number/start").size, if (goesOn == true) 1 else 0, "the next way after $code")
     }
 
+    // What the list ends with, and whether it is thrown.
+    for ((code, isThrown) in listOf(
+        "carrier_error" to false, "carrier_timeout" to false, "temporarily_unavailable" to false,
+        "rate_limited" to true, "invalid_request" to true)) {
+        script(methods, 502, """{"error": "$code"}""")
+        val phone = Phone("310260", digitalCredential = gives)
+        if (isThrown) {
+            assertEqual(errorOf { latchkey.signInByNumber(phone, APP_URI) }, code, "thrown by the list")
+        } else {
+            val ended = latchkey.signInByNumber(phone, APP_URI) as NumberSignIn.OtherWay
+            assertEqual(ended.reason.code, code, "of the list")
+            assertEqual(ended.providers, emptyList<String>(), "providers of a failed list")
+        }
+        assertEqual(errorOf { latchkey.verifyPhoneNumber(phone, APP_URI) }, code, "a verification")
+    }
+    offer("credential_manager")
+
     // A phone without Credential Manager begins nothing; what the user dismisses is not sent.
     for ((asks, starts) in listOf<Pair<((String) -> String?)?, Int>>(
         null to 0, { _: String -> throw IllegalStateException("dismissed") } to 1, { _: String -> null } to 1)) {

@@ -376,6 +376,17 @@ class Stage:
                 assert said == expected, said
                 assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
 
+    def failed_list(self, page):
+        """A list of ways that the server cannot tell now leads to another way; a verification ends with its error."""
+        self.on_phone(page, "wifi")
+        for status, code, is_thrown in ((502, "carrier_error", False), (504, "carrier_timeout", False), (
+                503, "temporarily_unavailable", False), (429, "rate_limited", True), (400, "invalid_request", True)):
+            with self.scripted({"/auth/number/methods": (status, {"error": code})}):
+                said = self.ask_by_tokens()
+                assert said == ({"error": code} if is_thrown else {"value": [code, []]}), said
+                said = self.ask_by_tokens(call="verifyPhoneNumber")
+                assert said == {"error": code}, said
+
     def credential_verifies(self, page):
         """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
         path = "/users/me/phone/verifications"
@@ -644,7 +655,7 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
-        for name in ("client_of_provider", "refused_tokens"):
+        for name in ("client_of_provider", "refused_tokens", "failed_list"):
             walk(opened, f"other origin: {name}", lambda on: getattr(on, name)(on.other))
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: credential_verifies",

@@ -112,6 +112,31 @@ struct DigitalCredentialClientTests {
         #expect(providers == ["google"])
     }
 
+    @Test(
+        "A list that the server cannot tell now leaves other ways",
+        arguments: [
+            (502, "carrier_error", false), (504, "carrier_timeout", false), (503, "temporarily_unavailable", false),
+            (429, "rate_limited", true), (400, "invalid_request", true),
+        ])
+    func failedList(status: Int, code: String, isThrown: Bool) async throws {
+        let server = ScriptedServer(["/auth/number/methods": (status, #"{"error": "\#(code)"}"#)])
+        let latchkey = try client(server)
+        let verification = try await failure { () async throws(LatchkeyError) in
+            try await latchkey.verifyPhoneNumber(on: Phone(), to: Self.redirectURI)
+        }
+        #expect(verification.code.rawValue == code)
+        guard !isThrown else {
+            let error = try await failure { () async throws(LatchkeyError) in
+                try await latchkey.signInByNumber(on: Phone(), to: Self.redirectURI)
+            }
+            return #expect(error.code.rawValue == code)
+        }
+        let outcome = try await latchkey.signInByNumber(on: Phone(), to: Self.redirectURI)
+        #expect(outcome.reason?.rawValue == code)
+        guard case .otherWay(_, let providers) = outcome else { return }
+        #expect(providers.isEmpty)
+    }
+
     @Test("A call that is cancelled while the system asks is not continued in another way")
     func cancelled() async throws {
         let server = ScriptedServer([

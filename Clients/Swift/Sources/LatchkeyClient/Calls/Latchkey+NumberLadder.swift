@@ -27,13 +27,20 @@ extension Latchkey {
     ///   - redirectURI: One of the provider's redirect URIs. It is not opened.
     ///   - phoneNumber: The number that the user has typed, with `+` and country code, if the phone does not know its
     ///     network. It only chooses the operator.
-    /// - Returns: ``NumberSignIn/otherWay(_:providers:)`` if the number is no way to sign in now.
+    /// - Returns: ``NumberSignIn/otherWay(_:providers:)`` if the number is no way to sign in now; without providers if
+    ///   the server could not tell the ways.
     /// - Throws: ``LatchkeyError/Code/userNotRegistered`` with a ``LatchkeyError/registration``; an error that another
     ///   way would have, too, such as ``LatchkeyError/Code/networkFailure``.
     public func signInByNumber(
         on phone: Phone, to redirectURI: String, phoneNumber: String? = nil
     ) async throws(LatchkeyError) -> NumberSignIn {
-        let ways = try await numberMethods(for: phone, phoneNumber: phoneNumber)
+        let ways: NumberMethods
+        do throws(LatchkeyError) {
+            ways = try await numberMethods(for: phone, phoneNumber: phoneNumber)
+        } catch {
+            guard error.code.leavesNextMethod else { throw error }
+            return .otherWay(error, providers: [])
+        }
         var reason = ways.methods.isEmpty ? LatchkeyError.noNumberMethod : .phoneRefused
         for method in ways.methods {
             do throws(LatchkeyError) {
