@@ -315,7 +315,7 @@ let package = Package(
         .target(
             name: "TelemetryExport",
             dependencies: [
-                "HTTPCore", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP", "Primitives",
+                "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP", "Primitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),

@@ -25,11 +25,7 @@ const WAYS = {
 let operators = [];
 let isDemo = false;
 
-/**
- * The row of a provider of verified phone numbers.
- *
- * @param {Function} methods Asks the server for the ways of a phone.
- */
+/** The row of a provider of verified phone numbers. The last parameter asks the server for the ways of a phone. */
 export function numberWay(name, signIn, methods) {
   const go = button("Sign in with your phone number", signIn, "primary");
   go.dataset.kind = "camara";

@@ -1,9 +1,14 @@
-/** Types of latchkey.js, the browser client of Latchkey; see docs/web-frontends.md. */
+/**
+ * Types of latchkey.js, the browser client of Latchkey; see docs/web-frontends.md.
+ *
+ * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
+ * the tokens in memory, unless it passes a storage.
+ */
 
 export interface Options {
   /** Latchkey's public URL; default: the page's own origin. */
   baseURL?: string;
-  /** The client id at `provider`, if that has more than one client. */
+  /** The client id, if the provider has more than one client. */
   clientID?: string;
   /** An API key for this page's origin, if the origin alone is not admitted. */
   apiKey?: string;
@@ -71,8 +76,8 @@ export interface Fallback extends Operator {
     | "request_denied"
     | "user_already_exists"
     | "credential_invalid"
-    | "aggregator_error"
     | "invalid_id_token"
+    | "aggregator_error"
     | "phone_refused";
   /** "operator-token" if only the network did not recognise the phone; "other" if the number cannot be used now. */
   next: "operator-token" | "other";

@@ -1,11 +1,5 @@
-/**
- * The browser client of Latchkey. It signs a user in by redirect, by popup or by the phone number of the device, keeps
- * the session alive, and sends requests with the session. It is an ES module without dependencies; see
- * docs/web-frontends.md. The documentation of its functions is in latchkey.d.ts, where editors read it.
- *
- * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
- * the tokens in memory, unless it passes a storage.
- */
+// The browser client of Latchkey, a module without dependencies: see docs/web-frontends.md. The documentation of its
+// functions is in latchkey.d.ts, where editors read it.
 
 const PENDING = "latchkey.sign-in";
 const VERIFYING = "latchkey.verification";
@@ -29,7 +23,7 @@ const MARGIN = 10_000;
 const OF_DEVICES = [
   "not_on_mobile_network", "operator_unknown", "consent_required", "carrier_error", "carrier_timeout",
   "temporarily_unavailable", "invalid_grant", "issuer_mismatch", "request_denied", "credential_invalid",
-  "aggregator_error",
+  "invalid_id_token", "aggregator_error",
 ];
 
 /** Those that are about the user, after which only another provider may. */
@@ -88,7 +82,10 @@ export class Latchkey {
   }
 
   async signInWithNumber({ operator, mccmnc, appState, ...ways } = {}) {
-    const { methods, fallback, refusal } = await this.#waysOf({ operator, mccmnc, ...ways });
+    // If the server cannot tell the ways, there are the other providers.
+    const asked = await orFallback({ mccmnc }, () => this.#waysOf({ operator, mccmnc, ...ways }));
+    if (asked.status === "fallback") return { ...asked, appState };
+    const { methods, fallback, refusal } = asked;
     let ended = fallbackAfter(refusal, { mccmnc, providers: fallback });
     for (const method of methods) {
       const number = { ...method, mccmnc, providers: fallback };
@@ -97,7 +94,7 @@ export class Latchkey {
       if (tried === null) continue;
       if (tried.status !== "fallback") return { ...tried, appState };
       ended = tried;
-      if (!isOfDevice(tried.reason, method)) break;
+      if (!OF_DEVICES.includes(tried.reason)) break;
     }
     return { ...ended, next: "other", appState };
   }
@@ -251,10 +248,10 @@ export class Latchkey {
       try {
         const tried = await this.#verify(method, number, ways, appState);
         if (tried === undefined) return undefined;
-        if (tried && !isOfDevice(tried.error, method)) return { ...tried, appState };
+        if (tried && !OF_DEVICES.includes(tried.error)) return { ...tried, appState };
         ended = tried ?? ended;
       } catch (error) {
-        if (!isOfDevice(error.error, method)) throw error;
+        if (!OF_DEVICES.includes(error.error)) throw error;
         failure = error;
       }
     }
@@ -279,7 +276,7 @@ export class Latchkey {
     return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
   }
 
-  /** The client that was configured; of another provider it is none. */
+  /** The client id is that of the provider of configure(). */
   #clientAt(provider) {
     return provider === this.#options.provider ? this.#options.clientID : undefined;
   }
@@ -312,19 +309,16 @@ export class Latchkey {
     return { status: "success" };
   }
 
-  /** The ways that the server names, and the error of a device that has none of them. None if it cannot tell now. */
+  /** The ways that the server names, and the error of a device that has none of them. */
   async #waysOf({ operator, mccmnc, platform }) {
     const { provider } = this.#options;
-    const ways = operator
+    const { methods, fallback } = operator
       ? { methods: [{ method: "redirect", provider, operator }], fallback: [] }
-      : await this.numberMethods({ mccmnc, platform }).catch((refusal) => {
-        if (!OF_DEVICES.includes(refusal.error)) throw refusal;
-        return { methods: [], fallback: [], refusal };
-      });
-    const refusal = ways.methods.length
+      : await this.numberMethods({ mccmnc, platform });
+    const refusal = methods.length
       ? own("phone_refused", "The device has no way to prove its number, or refused.")
       : own("operator_unknown", "The server has no way for this device to prove its number.");
-    return { refusal, ...ways };
+    return { methods, fallback, refusal };
   }
 
   /** Signs in in one way; null if the device refuses, undefined if the browser leaves the page. */
@@ -492,17 +486,12 @@ function operatorOf({ operator, mccmnc }) {
   return { operator, mccmnc };
 }
 
-/** Whether an error is about the device or its operator. The token of Firebase is an ID token that the device got. */
-function isOfDevice(error, { method }) {
-  return OF_DEVICES.includes(error) || method === "firebase_pnv" && error === "invalid_id_token";
-}
-
 /** The result of a step of a sign-in by phone number, or the fallback after an error that has one. */
 async function orFallback(number, step) {
   try {
     return await step();
   } catch (error) {
-    if (!isOfDevice(error.error, number) && !ABOUT_USER.includes(error.error)) throw error;
+    if (![...OF_DEVICES, ...ABOUT_USER].includes(error.error)) throw error;
     return fallbackAfter(error, number);
   }
 }
@@ -532,7 +521,7 @@ async function askForCredential({ requires }, { digitalCredential = browserCrede
   return credential && { id: sign_in_id ?? verification_id, credential };
 }
 
-/** What a function of the device gives; null if it throws, for example because the user has dismissed a dialog. */
+/** What a function of the device gives; null if it throws, as after a dismissed dialog. */
 async function unlessRefused(ask) {
   try {
     return await ask();

@@ -4,26 +4,23 @@ import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.MalformedURLException
 import java.net.URL
-import java.util.concurrent.ExecutionException
-import java.util.concurrent.FutureTask
-import java.util.concurrent.TimeUnit
-import java.util.concurrent.TimeoutException
-import kotlin.concurrent.thread
+import java.util.Timer
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.concurrent.schedule
 
 /**
  * Visits an authorization URL over the cellular network, and follows its redirects up to the app's redirect URI,
  * without showing a page.
  *
  * Each request has no more than the origin's own cookies of this visit. Nothing of one origin is sent to another. No
- * content is read. Without TLS there are only URLs of this machine, for a server that is there. An app with a default
- * CookieHandler adds its cookies, and keeps those of the visit.
+ * content is read. Without TLS there are only URLs of this machine, for a server that is there.
  */
 internal class CellularVisit(
     private val redirectURI: String, private val allowsLoopbackHTTP: Boolean,
-    private val open: (URL) -> HttpURLConnection, milliseconds: Long = TIME_LIMIT
+    private val open: (URL) -> HttpURLConnection, timeLimitMilliseconds: Int = 15_000
 ) {
     private val cookies = mutableMapOf<String, MutableMap<String, String>>()
-    private val deadline = System.nanoTime() + milliseconds * 1_000_000
+    private val deadline = System.nanoTime() + timeLimitMilliseconds * 1_000_000L
 
     /** The redirect URI with its parameters. */
     fun callback(from: String): String {
@@ -37,41 +34,38 @@ internal class CellularVisit(
     }
 
     private fun redirect(url: URL): String {
-        val left = (deadline - System.nanoTime()) / 1_000_000
+        val left = ((deadline - System.nanoTime()) / 1_000_000).toInt()
         if (left <= 0) throw failure("cellular_unavailable")
         val origin = url.protocol + "://" + url.authority
         var connection: HttpURLConnection? = null
+        val timer = Timer(true)
+        val isLate = AtomicBoolean()
         try {
             connection = open(url)
+            // The timeouts are for each read, and an operator may send byte by byte.
+            timer.schedule(left.toLong()) {
+                isLate.set(true)
+                connection.disconnect()
+            }
             connection.instanceFollowRedirects = false
             connection.useCaches = false
-            connection.connectTimeout = left.toInt()
-            connection.readTimeout = left.toInt()
+            connection.connectTimeout = left
+            connection.readTimeout = left
             connection.setRequestProperty("Accept", "text/html")
             val present = cookies[origin].orEmpty()
             if (present.isNotEmpty()) {
                 connection.setRequestProperty("Cookie", present.entries.joinToString("; ") { it.key + "=" + it.value })
             }
-            if (status(connection, left) !in listOf(301, 302, 303, 307, 308)) throw failure("authorization_stopped")
+            val status = connection.responseCode
+            if (isLate.get()) throw failure("cellular_unavailable")
+            if (status !in listOf(301, 302, 303, 307, 308)) throw failure("authorization_stopped")
             keep(values(connection, "Set-Cookie"), origin)
             return values(connection, "Location").singleOrNull() ?: throw failure("authorization_stopped")
         } catch (error: IOException) {
             throw failure("cellular_unavailable")
         } finally {
+            timer.cancel()
             connection?.disconnect()
-        }
-    }
-
-    /** The status, within [milliseconds]: a read timeout begins anew with each byte of a slow response. */
-    private fun status(connection: HttpURLConnection, milliseconds: Long): Int {
-        val response = FutureTask { connection.responseCode }
-        thread(isDaemon = true) { response.run() }
-        try {
-            return response.get(milliseconds, TimeUnit.MILLISECONDS)
-        } catch (error: ExecutionException) {
-            throw error.cause ?: error
-        } catch (error: TimeoutException) {
-            throw failure("cellular_unavailable")
         }
     }
 
@@ -101,6 +95,5 @@ internal class CellularVisit(
 
     private companion object {
         const val MOST_REDIRECTS = 10
-        const val TIME_LIMIT = 15_000L
     }
 }

@@ -12,14 +12,10 @@ import org.json.JSONObject
 class LatchkeyException(val code: String, val status: Int, message: String, val response: JSONObject) :
     Exception(message) {
     /** Whether another way may sign the user in, after a sign-in by phone number. Any other failure would remain. */
-    val leavesOtherWays: Boolean get() = code in OF_PHONES_AND_OPERATORS || code in ABOUT_USER
+    val leavesOtherWays: Boolean get() = leavesNextMethod || code in ABOUT_USER
 
-    /**
-     * Whether the phone or an operator refused in [way], so that another method by number may succeed. The token of
-     * Firebase is an ID token that the phone got.
-     */
-    internal fun leavesNextMethod(way: NumberMethod): Boolean =
-        code in OF_PHONES_AND_OPERATORS || way.method == "firebase_pnv" && code == "invalid_id_token"
+    /** Whether the phone or an operator refused, so that another method by number may succeed. */
+    internal val leavesNextMethod: Boolean get() = code in OF_PHONES_AND_OPERATORS
 }
 
 /** The refusals that are about the user, so that no method by number is left. */
@@ -29,7 +25,7 @@ private val ABOUT_USER = setOf("sim_swapped", "access_denied", "user_already_exi
 internal val OF_PHONES_AND_OPERATORS = setOf(
     "not_on_mobile_network", "cellular_unavailable", "authorization_stopped", "operator_unknown", "consent_required",
     "invalid_grant", "temporarily_unavailable", "credential_invalid", "carrier_error", "carrier_timeout",
-    "aggregator_error", "issuer_mismatch", "request_denied")
+    "aggregator_error", "issuer_mismatch", "request_denied", "invalid_id_token")
 
 internal fun failure(code: String, items: Map<String, String> = emptyMap()) =
     LatchkeyException(

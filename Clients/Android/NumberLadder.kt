@@ -16,10 +16,7 @@ sealed class NumberSignIn {
     /** The user is signed in, by [method]. */
     class SignedIn(val isNewUser: Boolean, val method: String) : NumberSignIn()
 
-    /**
-     * The number is no way to sign in now: [reason] says why, and [providers] are those to use in its place. There are
-     * none if the server could not tell the ways.
-     */
+    /** The number is no way to sign in now: [reason] says why, and [providers] are those to use in its place. */
     class OtherWay(val reason: LatchkeyException, val providers: List<String>) : NumberSignIn()
 }
 
@@ -53,8 +50,9 @@ fun Latchkey.signInByNumber(phone: Phone, redirectURI: String, phoneNumber: Stri
     val ways = try {
         numberMethods(phone, phoneNumber)
     } catch (error: LatchkeyException) {
-        if (error.code !in OF_PHONES_AND_OPERATORS) throw error
-        return NumberSignIn.OtherWay(error, emptyList())
+        // Telco Finder or the database cannot tell.
+        if (error.leavesNextMethod) return NumberSignIn.OtherWay(error, emptyList())
+        throw error
     }
     var reason = failure(if (ways.methods.isEmpty()) "operator_unknown" else "phone_refused")
     for (method in ways.methods) {
@@ -62,10 +60,9 @@ fun Latchkey.signInByNumber(phone: Phone, redirectURI: String, phoneNumber: Stri
             val isNewUser = signIn(method, phone, redirectURI) ?: continue
             return NumberSignIn.SignedIn(isNewUser, method.method)
         } catch (error: LatchkeyException) {
-            val leavesNextMethod = error.leavesNextMethod(method)
-            if (!leavesNextMethod && !error.leavesOtherWays) throw error
+            if (!error.leavesOtherWays) throw error
             reason = error
-            if (!leavesNextMethod) break
+            if (!error.leavesNextMethod) break
         }
     }
     return NumberSignIn.OtherWay(reason, ways.fallback)
@@ -86,7 +83,7 @@ fun Latchkey.verifyPhoneNumber(phone: Phone, redirectURI: String, number: String
             if (verification.optString("error") !in OF_PHONES_AND_OPERATORS) return verification
             outcome = verification
         } catch (error: LatchkeyException) {
-            if (!error.leavesNextMethod(method)) throw error
+            if (!error.leavesNextMethod) throw error
             reason = error
         }
     }

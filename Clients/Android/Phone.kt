@@ -21,7 +21,7 @@ class Phone(
     val firebaseToken: (() -> String?)? = null,
     /**
      * Opens a connection over the cellular network, whatever else the phone is connected to: `openConnection` of a
-     * `Network` with `TRANSPORT_CELLULAR`.
+     * `Network` with `TRANSPORT_CELLULAR`. The app has no `CookieHandler` of its own, which would add its cookies.
      */
     val cellular: ((url: URL) -> HttpURLConnection)? = null
 )

@@ -73,17 +73,6 @@ extension AuditSealRecord {
     }
 }
 
-extension AuditHorizon {
-    /// The transactions that hold the lock of a writer on the events. PostgreSQL takes it before it gives a serial out,
-    /// and keeps it until the transaction has ended.
-    fileprivate static let openTransactions: SQL = """
-        SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted \
-        AND mode = 'RowExclusiveLock' AND relation = 'audit_events'::regclass \
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-        AND pid IS DISTINCT FROM pg_backend_pid()
-        """
-}
-
 extension SQLStore {
     /// At most `limit` events with serials above `serial`, up to `end`, in order. `Int64.min` is before all events.
     package func auditEvents(
@@ -126,8 +115,17 @@ extension SQLStore {
         try await reads.submit { db in
             let serial = try db.number("SELECT coalesce(max(serial), 0) FROM audit_events")
             guard db.isPostgres else { return AuditHorizon(serial: serial) }
-            return AuditHorizon(
-                serial: serial, open: Set(try db.all(AuditHorizon.openTransactions) { try $0.text(0) }))
+            // Those that hold the lock of a writer on the events. PostgreSQL takes it before it gives a serial out, and
+            // keeps it until the transaction has ended.
+            let open = try db.all(
+                """
+                SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted \
+                AND mode = 'RowExclusiveLock' AND relation = 'audit_events'::regclass \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+                AND pid IS DISTINCT FROM pg_backend_pid()
+                """
+            ) { try $0.text(0) }
+            return AuditHorizon(serial: serial, open: Set(open))
         }
     }
 

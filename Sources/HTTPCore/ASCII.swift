@@ -7,14 +7,6 @@ package enum ASCII {
     @inlinable @inline(__always) package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
     @inlinable @inline(__always) package static var colon: UInt8 { UInt8(ascii: ":") }
 
-    /// `tchar` of RFC 9110 section 5.6.2: methods and field names.
-    @inlinable @inline(__always) package static func isToken(_ byte: UInt8) -> Bool {
-        // A bit for each character.
-        let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
-        guard byte < 128 else { return false }
-        return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-    }
-
     /// Bytes of a field value (RFC 9110 section 5.5): visible characters, space, tab, and bytes above 127.
     @inlinable @inline(__always) package static func isFieldValue(_ byte: UInt8) -> Bool {
         (byte >= 0x20 && byte != 0x7F) || byte == tab

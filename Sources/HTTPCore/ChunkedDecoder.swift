@@ -131,11 +131,33 @@ package struct ChunkedDecoder: Sendable {
         }
         guard digits > 0 else { throw .size }
         guard digits < line.count else { return size }
-        var extensions = ChunkExtensions(line[digits...])
-        guard extensions.begin() || !rules.isStrict && extensions.areWhitespace() else { throw .size }
-        try countOverhead(line.count - digits)
-        guard rules.isStrict ? extensions.areWellFormed() : extensions.areText() else { throw .extensions }
+        let extensions = line[digits...]
+        let first = extensions.first { !ASCII.isWhitespace($0) }
+        guard first == UInt8(ascii: ";") || !rules.isStrict && first == nil else { throw .size }
+        try countOverhead(extensions.count)
+        guard extensions.allSatisfy(ASCII.isFieldValue), !rules.isStrict || Self.areWellFormed(extensions) else {
+            throw .extensions
+        }
         return size
+    }
+
+    /// Whether they are `;name=value` and so on (RFC 9112 section 7.1.1).
+    private static func areWellFormed(_ extensions: ArraySlice<UInt8>) -> Bool {
+        var scanner = FieldScanner(String(decoding: extensions, as: UTF8.self))
+        while !scanner.rest.isEmpty {
+            scanner.skipSpace()
+            guard scanner.take(UInt8(ascii: ";")) else { return false }
+            scanner.skipSpace()
+            guard !scanner.text(while: \.isToken).isEmpty else { return false }
+            var value = scanner
+            value.skipSpace()
+            guard value.take(UInt8(ascii: "=")) else { continue }
+            value.skipSpace()
+            let isQuoted = value.rest.first == UInt8(ascii: "\"")
+            guard isQuoted ? value.quoted() != nil : !value.text(while: \.isToken).isEmpty else { return false }
+            scanner = value
+        }
+        return true
     }
 
     private mutating func countOverhead(_ bytes: Int) throws(ChunkedCodingError) {
@@ -161,53 +183,4 @@ package enum ChunkedCodingError: Error, Sendable, Hashable {
     case contentEnd
     case bareLineFeed(Part), bareCarriageReturn(Part)
     case tooMuchOverhead(Part), tooManyTrailers, contentTooLarge
-}
-
-/// `;name=value` after a chunk size (RFC 9112 section 7.1.1): checked, and ignored.
-struct ChunkExtensions {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
-
-    /// Whether an extension follows, rather than something that is neither size nor extension.
-    func begin() -> Bool { rest.first { !ASCII.isWhitespace($0) } == UInt8(ascii: ";") }
-
-    func areWhitespace() -> Bool { rest.allSatisfy(ASCII.isWhitespace) }
-
-    func areText() -> Bool { rest.allSatisfy(ASCII.isFieldValue) }
-
-    mutating func areWellFormed() -> Bool {
-        while !rest.isEmpty {
-            skipWhitespace()
-            guard rest.popFirst() == UInt8(ascii: ";") else { return false }
-            skipWhitespace()
-            guard skipToken() else { return false }
-            guard rest.drop(while: ASCII.isWhitespace).first == UInt8(ascii: "=") else { continue }
-            skipWhitespace()
-            rest.removeFirst()
-            skipWhitespace()
-            guard rest.first == UInt8(ascii: "\"") ? skipQuotedString() : skipToken() else { return false }
-        }
-        return true
-    }
-
-    private mutating func skipWhitespace() { rest = rest.drop(while: ASCII.isWhitespace) }
-
-    private mutating func skipToken() -> Bool {
-        let after = rest.drop(while: ASCII.isToken)
-        defer { rest = after }
-        return after.count < rest.count
-    }
-
-    private mutating func skipQuotedString() -> Bool {
-        rest.removeFirst()
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\"") { return true }
-            guard ASCII.isFieldValue(byte) else { return false }
-            if byte == UInt8(ascii: "\\") {
-                guard let quoted = rest.popFirst(), ASCII.isFieldValue(quoted) else { return false }
-            }
-        }
-        return false
-    }
 }

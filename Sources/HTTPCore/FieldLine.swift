@@ -1,3 +1,5 @@
+import Primitives
+
 /// One `name: value` line (RFC 9112 section 5), as ranges of the bytes it was read from.
 package struct FieldLine {
     package let name: Range<Int>
@@ -8,7 +10,7 @@ package struct FieldLine {
     @inlinable
     package init?(_ bytes: Span<UInt8>, at line: Range<Int>) {
         var index = line.lowerBound
-        while index < line.upperBound, ASCII.isToken(bytes[index]) { index += 1 }
+        while index < line.upperBound, bytes[index].isToken { index += 1 }
         guard index < line.upperBound, bytes[index] == ASCII.colon, index > line.lowerBound else { return nil }
         name = line.lowerBound..<index
         value = bytes.trimmed(index + 1..<line.upperBound)

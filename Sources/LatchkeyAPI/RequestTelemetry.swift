@@ -82,9 +82,9 @@ struct AccessLog: Sendable {
         }
     }
 
-    /// The path, without the handle of a backchannel authentication, which can be exchanged for a session, or of a
-    /// sign-in that was started, which can be ended with it. A path that is mistyped has none, either: the request is
-    /// refused, and the handle stays valid.
+    /// The path, without the handle of a backchannel authentication or of a sign-in that was started, which can be
+    /// exchanged for a session. A path that is mistyped has none, either: the request is refused, and the handle stays
+    /// valid.
     private static func withoutHandle(_ path: String) -> String {
         let segments = path.split(ascii: "/", omittingEmptySubsequences: false)
         let last = segments.firstIndex { ["zenkey-async-signin", "backchannel", "start"].contains($0.lowercased()) }

@@ -120,12 +120,8 @@ extension FirebaseNumbers: NumberProvider {
 
 extension AggregatorNumbers: NumberProvider {
     func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?) {
-        let isOffered =
-            switch try? strategy(for: phone.choice.network) {
-            case .ts43: phone.platform != .ios
-            case .link: phone.opensBrowsers(of: server)
-            case .desktop, nil: false
-            }
+        let strategy = strategy(for: phone)
+        let isOffered = strategy == .ts43 || strategy == .link && phone.opensBrowsers(of: server)
         guard isOffered, api.redirects != nil, phone.choice.caller.mayUseOneOf(server.clients.values) else {
             return ([], nil)
         }
@@ -133,7 +129,13 @@ extension AggregatorNumbers: NumberProvider {
     }
 
     func requirement(of method: NumberMethod, for phone: Phone) -> String {
-        (try? strategy(for: phone.choice.network)) == .link ? NumberMethod.redirect.requires : method.requires
+        strategy(for: phone) == .link ? NumberMethod.redirect.requires : method.requires
+    }
+
+    /// Nil if there is none. There is no wallet for it on iOS, which tells no app the network.
+    private func strategy(for phone: Phone) -> CredentialStrategy? {
+        guard phone.platform == .ios else { return try? strategy(for: phone.choice.network) }
+        return try? strategy(for: phone.choice.network, .link)
     }
 }
 

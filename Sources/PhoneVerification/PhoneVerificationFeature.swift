@@ -14,6 +14,19 @@ import StorageModel
 package struct PhoneVerificationSettings: FeatureSettings {
     package init() {}
 
+    /// Whoever is talked into scanning a stranger's QR code would sign in to the stranger's account from then on.
+    package func contradictions(
+        in configuration: Configuration
+    ) -> [(key: String, reason: String, remedy: String)] {
+        guard configuration.providers.contains(where: { $0.numberRules?.signsInKnown == true }) else { return [] }
+        return configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
+            (
+                "providers", "\(provider.path) has desktop: on, and a provider has sign_in_known_numbers: true",
+                "set one of them to off or false"
+            )
+        }
+    }
+
     /// Without a check of the SIM, an attacker who gets a new SIM for a user's number signs in as this user.
     package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
         var warned: Set<String> = []

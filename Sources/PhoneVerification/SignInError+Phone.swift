@@ -129,6 +129,9 @@ extension SignInError {
     static let noSuchVerification = SignInError(
         .notFound, .invalidRequest, "The session has no verification of this id. Start another one.")
 
+    static let confirmationMissing = invalidRequest(
+        field: "confirmation", "is missing: the verification is by redirects.")
+
     static let confirmationWrong = SignInError(
         .invalidGrant, .requestDenied,
         "confirmation is for another verification. Send the one with which the app was opened.")

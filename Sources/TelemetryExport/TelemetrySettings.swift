@@ -1,4 +1,3 @@
-internal import HTTPCore
 public import LatchkeyConfiguration
 public import Primitives
 
@@ -88,7 +87,7 @@ public struct TelemetryHeader: Sendable, Hashable {
     public init?(_ text: String) {
         guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
         let name = text[..<mark]
-        guard (1...128).contains(name.utf8.count), name.utf8.allSatisfy(ASCII.isToken),
+        guard (1...128).contains(name.utf8.count), name.utf8.allSatisfy(\.isToken),
             !Self.reserved.contains(name.lowercased()),
             let value = PercentEncoding.decodePath(text.utf8[text.utf8.index(after: mark)...]),
             (1...4096).contains(value.utf8.count), value.utf8.allSatisfy(\.isPrintableASCII),

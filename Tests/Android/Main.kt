@@ -92,7 +92,7 @@ private fun signIns(server: String) {
     // After a fault of the operator, an app goes on to its next way; what no other way would change is no such error.
     for ((code, isLeft) in listOf(
         "not_on_mobile_network" to true, "carrier_error" to true, "carrier_timeout" to true, "access_denied" to true,
-        "user_already_exists" to true, "invalid_request" to false, "invalid_id_token" to false)) {
+        "user_already_exists" to true, "invalid_id_token" to true, "invalid_request" to false)) {
         try {
             browser.finishSignIn(again, again.redirectURI + "?action=login&status=failure&error=" + code)
             throw AssertionError("a failure with $code did not fail")

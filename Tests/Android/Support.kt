@@ -4,7 +4,11 @@ import com.sun.net.httpserver.HttpServer
 import java.io.Closeable
 import java.net.HttpURLConnection
 import java.net.InetSocketAddress
+import java.net.ServerSocket
 import java.net.URL
+import java.util.Timer
+import kotlin.concurrent.schedule
+import kotlin.concurrent.thread
 import latchkey.client.LatchkeyException
 import latchkey.client.TokenStore
 import latchkey.client.Tokens
@@ -79,4 +83,24 @@ class ScriptedServer : Closeable {
     fun bodies(path: String) = requests.filter { it.first == path }.map { it.second }
 
     override fun close() = server.stop(0)
+}
+
+/** A server that begins a response, and sends a byte of it every 50 ms, without an end. */
+class SlowServer : Closeable {
+    private val server = ServerSocket(0)
+    private val timer = Timer(true)
+    val url = "http://127.0.0.1:${server.localPort}/"
+
+    init {
+        thread(isDaemon = true) {
+            val stream = server.accept().getOutputStream()
+            stream.write("HTTP/1.1 302 Found\r\nLocation: ".toByteArray())
+            timer.schedule(0, 50) { stream.runCatching { write('a'.toInt()) }.onFailure { cancel() } }
+        }
+    }
+
+    override fun close() {
+        timer.cancel()
+        server.close()
+    }
 }

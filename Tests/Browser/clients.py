@@ -191,6 +191,12 @@ class Stage:
                                      " [status, reason, next, providers, mccmnc, error.status, appState])")
             providers = ["acme", "google", "meetings", "zenkey"]
             assert asked == {"value": ["fallback", "operator_unknown", "other", providers, "99999", 0, 7]}, asked
+            # The client id is that of the provider of configure(), and not of one that the server names.
+            asked = self.browser.ask("configure({ provider: 'zenkey', clientID: 'demo-app' }).signInWithNumber("
+                                     "{ mccmnc: '310010', platform: 'android',"
+                                     f" operatorToken: async () => '{self.token('jane')}' }})"
+                                     ".then(({ status }) => latchkey.signOut().then(() => status))")
+            assert asked == {"value": "success"}, asked
             # An operator of that name.
             asked = self.browser.ask("latchkey.signInWithNumber({ operator: 'none' })"
                                      ".then(({ reason, operator, error }) => [reason, operator, error.status])")
@@ -283,6 +289,16 @@ class Stage:
         {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
         "fallback": ["acme"]}
 
+    def untold(self, page):
+        """If the server cannot tell the ways, there are the other providers; if it refuses to, that is thrown."""
+        self.on_phone(page, "wifi")
+        for status, error, said in ((502, "carrier_error", {"value": "carrier_error"}),
+                                    (429, "rate_limited", {"error": "rate_limited"})):
+            with self.scripted({"/auth/number/methods": (status, {"error": error})}):
+                asked = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010' })"
+                                         ".then(({ reason }) => reason)")
+                assert asked == said, asked
+
     @contextlib.contextmanager
     def scripted(self, responses):
         self.own.scripted, self.own.posted = {"/auth/number/methods": (200, self.METHODS), **responses}, []
@@ -338,21 +354,17 @@ class Stage:
         {"method": "operator_token", "provider": "number", "operator": "northwind", "requires": "sim"}],
         "fallback": ["acme"]}
 
-    def ask_by_tokens(self, provider="number", call="signInWithNumber"):
-        """What the call of a page with a client gives, whose device has tokens of both kinds."""
-        client = f"{{ baseURL: '{self.own.url}', provider: '{provider}', clientID: 'shop' }}"
-        ways = "{ mccmnc: '310010', firebaseToken: async () => 'f', operatorToken: async () => 'o' }"
-        return self.browser.ask(f"configure({client}).{call}({ways})"
-                                ".then(({ reason, providers }) => [reason, providers])")
-
     def client_of_provider(self, page):
-        """The configured client is named at its own provider only."""
+        """The configured client is named at its own provider only; a refused token of Firebase leads to the next way."""
         self.on_phone(page, "wifi")
-        refused = (401, {"error": "invalid_grant"})
         at_phone, at_number = "/auth/phone/sign-in", "/auth/number/sign-in"
+        refusals = {at_phone: (401, {"error": "invalid_id_token"}), at_number: (401, {"error": "invalid_grant"})}
         for provider, named in (("number", [None, "shop"]), ("phone", ["shop", None]), ("acme", [None, None])):
-            with self.scripted({"/auth/number/methods": (200, self.TOKENS), at_phone: refused, at_number: refused}):
-                said = self.ask_by_tokens(provider)
+            with self.scripted({"/auth/number/methods": (200, self.TOKENS), **refusals}):
+                said = self.browser.ask(f"configure({{ baseURL: '{self.own.url}', provider: '{provider}',"
+                                        " clientID: 'shop' }).signInWithNumber({ mccmnc: '310010',"
+                                        " firebaseToken: async () => 'f', operatorToken: async () => 'o' })"
+                                        ".then(({ reason, providers }) => [reason, providers])")
                 assert said == {"value": ["invalid_grant", ["acme"]]}, said
                 assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
                 clients = [json.loads(body).get("client_id") for _, body in self.own.posted]
@@ -363,29 +375,6 @@ class Stage:
                              ".signInWithNumber();", self.own.url)
             self.browser.wait("the start", lambda: "/auth/number/start?" in self.browser.url)
             assert "client_id" not in self.browser.url, self.browser.url
-
-    def refused_tokens(self, page):
-        """The next way is tried after a token of Firebase that is refused, and not after another ID token."""
-        self.on_phone(page, "wifi")
-        refused = (401, {"error": "invalid_id_token"})
-        at_phone, at_number = "/auth/phone/sign-in", "/auth/number/sign-in"
-        for ended, expected in ((401, {"error": "invalid_grant"}), {"value": ["invalid_grant", ["acme"]]}), (
-                refused, {"error": "invalid_id_token"}):
-            with self.scripted({"/auth/number/methods": (200, self.TOKENS), at_phone: refused, at_number: ended}):
-                said = self.ask_by_tokens()
-                assert said == expected, said
-                assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
-
-    def failed_list(self, page):
-        """A list of ways that the server cannot tell now leads to another way; a verification ends with its error."""
-        self.on_phone(page, "wifi")
-        for status, code, is_thrown in ((502, "carrier_error", False), (504, "carrier_timeout", False), (
-                503, "temporarily_unavailable", False), (429, "rate_limited", True), (400, "invalid_request", True)):
-            with self.scripted({"/auth/number/methods": (status, {"error": code})}):
-                said = self.ask_by_tokens()
-                assert said == ({"error": code} if is_thrown else {"value": [code, []]}), said
-                said = self.ask_by_tokens(call="verifyPhoneNumber")
-                assert said == {"error": code}, said
 
     def credential_verifies(self, page):
         """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
@@ -655,8 +644,8 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
-        for name in ("client_of_provider", "refused_tokens", "failed_list"):
-            walk(opened, f"other origin: {name}", lambda on: getattr(on, name)(on.other))
+        walk(opened, "other origin: untold", lambda on: on.untold(on.other))
+        walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: credential_verifies",
                  lambda on: on.credential_verifies(getattr(on, kind)))

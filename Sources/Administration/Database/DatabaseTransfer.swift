@@ -261,7 +261,14 @@ extension TableShape {
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
         for row in rows {
             var statement = try CachedStatement(db, "INSERT INTO \(name) (\(columnNames)) VALUES (\(marks))")
-            for (value, column) in zip(row, columns) { value.bind(to: &statement, as: column.kind) }
+            for (value, column) in zip(row, columns) {
+                switch value {
+                case .integer(let number): statement.bind(number)
+                case .text(let text): statement.bind(text)
+                case .blob(let bytes): statement.bind(bytes)
+                case .null: statement.bindNull(column.kind)
+                }
+            }
             try statement.perform()
         }
     }
@@ -298,17 +305,6 @@ extension TableShape {
         case .postgres(let connection):
             // Unlike setval(), this is rolled back with its transaction.
             try connection.script("ALTER TABLE \(name) ALTER COLUMN \(numbered) RESTART WITH \(last + 1)")
-        }
-    }
-}
-
-extension TransferValue {
-    fileprivate func bind(to statement: inout CachedStatement, as kind: TableShape.Kind) {
-        switch self {
-        case .integer(let number): statement.bind(number)
-        case .text(let text): statement.bind(text)
-        case .blob(let bytes): statement.bind(bytes)
-        case .null: statement.bindNull(kind)
         }
     }
 }

@@ -46,7 +46,7 @@ package struct AcceptEncoding {
     private static func element(_ text: Substring.UTF8View) -> (coding: String, weight: Int)? {
         let parts = text.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
         let coding = parts[0].trimmed
-        guard !coding.isEmpty, coding.allSatisfy(ASCII.isToken) else { return nil }
+        guard !coding.isEmpty, coding.allSatisfy(\.isToken) else { return nil }
         let name = String(decoding: coding.map(\.lowercasedASCII), as: UTF8.self)
         guard parts.count == 2 else { return (name, 1000) }
         guard let weight = QualityValue.read(parts[1]) else { return nil }

@@ -77,7 +77,7 @@ struct HeadParser {
         _ line: Range<Int>, of bytes: Span<UInt8>
     ) throws(RequestError) -> (method: HTTPRequest.Method, target: RequestTarget, minorVersion: Int) {
         var methodEnd = line.lowerBound
-        while methodEnd < line.upperBound, ASCII.isToken(bytes[methodEnd]) { methodEnd += 1 }
+        while methodEnd < line.upperBound, bytes[methodEnd].isToken { methodEnd += 1 }
         guard methodEnd < line.upperBound, bytes[methodEnd] == ASCII.space, methodEnd > line.lowerBound else {
             throw .method
         }
@@ -133,7 +133,7 @@ struct HeadParser {
         if first == ASCII.carriageReturn {
             guard end - lineStart == 1 else { throw .bareCarriageReturn }
         } else if requestLine == nil {
-            guard ASCII.isToken(first) else { throw .method }
+            guard first.isToken else { throw .method }
         } else if ASCII.isWhitespace(first) {
             throw .lineFolding
         }

@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 
 /// The length of a request's content, and whether the connection persists (RFC 9112 sections 6 and 9).
 struct MessageFraming: Sendable, Hashable {
@@ -81,7 +82,7 @@ struct FramingFields {
             return false
         }
         return codings.allSatisfy { coding in
-            !coding.isEmpty && coding.allSatisfy { ASCII.isToken(bytes[$0]) }
+            !coding.isEmpty && coding.allSatisfy { bytes[$0].isToken }
                 && !bytes.equals(coding, "chunked")
         }
     }
@@ -90,7 +91,7 @@ struct FramingFields {
 extension RequestError {
     /// Why a line is no ``FieldLine``.
     init(fieldLine line: Range<Int>, of bytes: Span<UInt8>) {
-        let nameEnd = line.first { !ASCII.isToken(bytes[$0]) } ?? line.upperBound
+        let nameEnd = line.first { !bytes[$0].isToken } ?? line.upperBound
         let isWithoutName = nameEnd == line.lowerBound
         switch nameEnd < line.upperBound ? bytes[nameEnd] : nil {
         case ASCII.colon where !isWithoutName:

@@ -407,7 +407,7 @@ struct CrossOrigin: Sendable {
     /// every request. Here they are ignored, and what browsers let no page send, no page can send by this.
     private static func fields(of request: Request) -> [String] {
         request.headers.values(of: .accessControlRequestHeaders).filter { names in
-            !names.isEmpty && names.utf8.allSatisfy { FieldScanner.isToken($0) || ", ".utf8.contains($0) }
+            !names.isEmpty && names.utf8.allSatisfy { $0.isToken || ", ".utf8.contains($0) }
         }
     }
 

@@ -151,7 +151,7 @@ struct ForwardedElements: Sendable, Hashable {
         var values: [String] = []
         repeat {
             scanner.skipSpace()
-            let name = scanner.text(while: FieldScanner.isToken)
+            let name = scanner.text(while: \.isToken)
             guard !name.isEmpty else { continue }
             guard scanner.take(UInt8(ascii: "=")),
                 let value = scanner.rest.first == UInt8(ascii: "\"") ? scanner.quoted() : word(&scanner)
@@ -164,7 +164,7 @@ struct ForwardedElements: Sendable, Hashable {
 
     /// A value without quotes. Proxies write addresses with colons and brackets so, against the grammar.
     private static func word(_ scanner: inout FieldScanner) -> String? {
-        let word = scanner.text { FieldScanner.isToken($0) || ":[]".utf8.contains($0) }
+        let word = scanner.text { $0.isToken || ":[]".utf8.contains($0) }
         return word.isEmpty ? nil : word
     }
 }

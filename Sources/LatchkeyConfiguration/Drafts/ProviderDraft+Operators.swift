@@ -126,6 +126,11 @@ extension ProviderDraft {
         context.refuse(
             if: !aggregator.linkNetworks.isEmpty && client.rules.redirectURIs.isEmpty, place.origin,
             "has link_mccmnc, but no redirect_uris", "list where the browser of a link ends")
+        if let (first, second) = aggregator.overlapping {
+            context.refuse(
+                place.origin, "has fields in which \(first.rawValue) and \(second.rawValue) are in one place",
+                "give each its own member")
+        }
         (client.kind, client.place.origin) = (.aggregator, place.origin)
         guard context.problems.count == before, let client = client.finished(&context),
             var provider = provider(id, [client])

@@ -77,6 +77,25 @@ public struct AggregatorRules: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
+    /// The members of each of the two requests.
+    private static let requests: [[Field]] = [
+        [.strategy, .nonce, .purpose, .mcc, .mnc, .consent, .phoneNumber, .codeHash, .redirectURI],
+        [.session, .phoneNumber, .credential, .code, .browserCode],
+    ]
+
+    /// Two members of one request of which one would be in the place of the other, or within it.
+    var overlapping: (Field, Field)? {
+        for fields in Self.requests {
+            for (index, field) in fields.enumerated() {
+                let other = fields[(index + 1)...].first { other in
+                    zip(path(of: field), path(of: other)).allSatisfy(==)
+                }
+                if let other { return (field, other) }
+            }
+        }
+        return nil
+    }
+
     /// Where a member is: the names of nested objects.
     package func path(of field: Field) -> [String] { fields[field]?.path ?? field.usualPath }
 

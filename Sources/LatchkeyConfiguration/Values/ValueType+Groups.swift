@@ -1,4 +1,3 @@
-internal import HTTPCore
 internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
@@ -157,7 +156,7 @@ extension ValueType {
 
     private static func checkHeaderName(_ text: String) throws(InvalidValueError) -> String {
         try require(
-            (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { ASCII.isToken($0) },
+            (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(\.isToken),
             else: "is not the name of a header field")
         return text.lowercased()
     }

@@ -36,10 +36,10 @@ package enum DPoPChallenge {
     /// The next token in lower case, after white space and commas; nil at the end and at another character.
     private static func word(_ scanner: inout FieldScanner) -> String? {
         repeat { scanner.skipSpace() } while scanner.take(UInt8(ascii: ","))
-        let word = scanner.text(while: FieldScanner.isToken)
+        let word = scanner.text(while: \.isToken)
         // The characters of a token68 that no token has, such as Negotiate's.
         if scanner.rest.first == UInt8(ascii: "/") {
-            scanner.rest = scanner.rest.drop { $0 == UInt8(ascii: "/") || FieldScanner.isToken($0) }
+            scanner.rest = scanner.rest.drop { $0 == UInt8(ascii: "/") || $0.isToken }
         }
         return word.isEmpty ? nil : word.lowercased()
     }
@@ -48,7 +48,7 @@ package enum DPoPChallenge {
     private static func value(_ scanner: inout FieldScanner) -> String? {
         scanner.skipSpace()
         if scanner.rest.first == UInt8(ascii: "\"") { return scanner.quoted() }
-        let token = scanner.text(while: FieldScanner.isToken)
+        let token = scanner.text(while: \.isToken)
         // The equals signs at the end of a token68.
         scanner.rest = scanner.rest.drop { $0 == UInt8(ascii: "=") }
         return token

@@ -24,7 +24,7 @@ package struct RequestWriter: Sendable {
     /// decides on the framing.
     package static func isLegal(_ fields: [(name: String, value: String)]) -> Bool {
         for (name, value) in fields {
-            guard !name.isEmpty, name.withBytes({ $0.consists(of: ASCII.isToken) }),
+            guard !name.isEmpty, name.withBytes({ $0.consists { $0.isToken } }),
                 value.withBytes({ $0.consists(of: ASCII.isFieldValue) }), !isReserved(name)
             else { return false }
         }

@@ -167,13 +167,14 @@ struct SessionAggregator: CredentialAggregator {
     }
 
     private func finding(_ object: JSONObject) throws(OIDCError) -> AggregatorFinding {
-        let number = rules.value(.phoneNumber, in: object)?.string
-        let isVerified = rules.value(.verified, in: object)?.bool
-        guard number != nil || isVerified != nil, number == nil || number.flatMap(MSISDN.init) != nil else {
+        let (number, flag) = (rules.value(.phoneNumber, in: object), rules.value(.verified, in: object))
+        let (known, isVerified) = (number?.string.flatMap(MSISDN.init), flag?.bool)
+        // What is there must be readable: a flag that is not would say as much as none.
+        guard known != nil || isVerified != nil, number == nil || known != nil, flag == nil || isVerified != nil else {
             throw .unusable("The aggregator's response has neither a phone number nor whether it is verified.")
         }
         return AggregatorFinding(
-            number: number.flatMap(MSISDN.init), isVerified: isVerified,
+            number: known, isVerified: isVerified,
             sim: SIMSwapFinding(rules.value(.simSwap, in: object)?.object))
     }
 

@@ -54,7 +54,9 @@ package struct AggregatorNumbers: ProofGroup {
     ) async throws(SignInError) -> (CredentialStrategy, PreparedCredential) {
         guard let client = server.client(wanted.clientID) else { throw .unknownClient }
         try wanted.choice.caller.check(client)
-        let strategy = try strategy(for: wanted.choice.network, wanted.strategy)
+        // A phone that knows no network names where the browser of a link ends.
+        let isLink = wanted.choice.network == nil && wanted.redirectURI != nil && !rules.linkNetworks.isEmpty
+        let strategy = try strategy(for: wanted.choice.network, wanted.strategy ?? (isLink ? .link : nil))
         if strategy == .link {
             guard let uri = wanted.redirectURI else { throw .redirectURIOfLinkMissing }
             guard client.mayReceiveBrowsers(at: uri) else {

@@ -88,6 +88,9 @@ extension PhoneVerificationFeature {
 
 /// Verifications by a digital credential.
 extension VerifyPhoneNumber {
+    /// How often an app may ask whether a phone has scanned a QR code: about once a second.
+    static let pollAllowance = SharedAllowance(count: 5, seconds: 5)
+
     /// Begins a verification.
     /// - Returns: Its id, and what the app needs for the phone.
     func start(
@@ -128,7 +131,7 @@ extension VerifyPhoneNumber {
         var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let subject = try await waiting(id, for: holder)
-            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings) else {
+            guard let (ended, issuer) = try await ended(subject, Secret(id), proof, &findings, holder) else {
                 return Outcome(id: id, verification: subject, correlationID: correlationID)
             }
             let verification = try await keep(ended, by: issuer, findings, holder)
@@ -143,16 +146,19 @@ extension VerifyPhoneNumber {
     /// What the aggregator says of a verification, with its issuer; nil as long as no phone has scanned the QR code.
     private func ended(
         _ subject: PhoneVerification, _ id: Secret, _ proof: CredentialProof,
-        _ findings: inout PhoneVerificationFindings
+        _ findings: inout PhoneVerificationFindings, _ holder: SessionAndUser
     ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
         (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
-        guard let aggregator = environment.providers[subject.operatorName]?.aggregator,
-            let session = try await aggregator.session(id, for: .verification)
+        guard let aggregator = environment.providers[subject.operatorName]?.aggregator else {
+            throw .confirmationMissing
+        }
+        guard let session = try await aggregator.session(id, for: .verification)
         else { throw .verificationEnded }
         let verifier = CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof)
         let request = SignInRequest(
             provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: proof.secret,
             verifiedBy: verifier, correlationID: findings.correlationID)
+        if case .scanned = proof { try await countPoll(of: id) }
         let run = try SignInRun(request, findings.correlationID, in: environment)
         findings.run = run
         let issuer = try await run.discoverProvider().issuer
@@ -160,7 +166,14 @@ extension VerifyPhoneNumber {
         do throws(SignInError) {
             found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
         } catch {
-            guard error.code == .simSwapped else { throw error }
+            guard error.code == .simSwapped else {
+                // Nothing can end it any more.
+                if error.codeMayBeSpent, session.strategy != .desktop {
+                    let failed = subject.failed(error.codeText, at: environment.clock.now())
+                    _ = try await keep(failed, by: issuer, findings, holder)
+                }
+                throw error
+            }
             // As of a mobile operator, an outcome.
             await environment.failures.note(FailedOperation(findings), error)
             return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), issuer)
@@ -172,6 +185,14 @@ extension VerifyPhoneNumber {
             throw .tooManyVerifications(wait)
         }
         return (try found.outcome(of: subject, session.number, at: environment.clock.now()), issuer)
+    }
+
+    /// Counts a question whether a phone has scanned a QR code: the aggregator is asked each time.
+    private func countPoll(of id: Secret) async throws(SignInError) {
+        let use = AllowanceUse(of: "poll of verification \(id.exposed)", Self.pollAllowance)
+        if let wait = try await mappingStoreErrors(await store.count([use], at: environment.clock.now())) {
+            throw .tooManyVerifications(wait)
+        }
     }
 
     /// The verification of a session that waits for the phone.
@@ -192,9 +213,9 @@ extension AggregatorFinding {
     fileprivate func outcome(
         of subject: PhoneVerification, _ asked: MSISDN?, at now: Timestamp
     ) throws(SignInError) -> PhoneVerification {
-        guard asked != nil || number != nil && isVerified != false else { throw .aggregatorError() }
-        // Both must agree where the aggregator says both.
-        let isSame = asked == nil || (number.map { $0 == asked } ?? true) && isVerified ?? true
+        // Where a number was asked for, the same number in the response may be an echo.
+        guard asked == nil ? number != nil && isVerified != false : isVerified != nil else { throw .aggregatorError() }
+        let isSame = asked == nil || isVerified == true && (number.map { $0 == asked } ?? true)
         return subject.ended(
             isSame ? .verified : .mismatch, phoneNumber: (asked ?? number)?.text,
             simSwapped: sim == .unknown ? nil : sim == .swapped, at: now)

@@ -36,12 +36,4 @@ package struct FieldScanner {
         }
         return nil
     }
-
-    /// Whether a token may have the byte (section 5.6.2).
-    package static func isToken(_ byte: UInt8) -> Bool {
-        // A bit for each of the letters, the digits and ! # $ % & ' * + - . ^ _ ` | ~
-        let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
-        guard byte < 128 else { return false }
-        return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-    }
 }

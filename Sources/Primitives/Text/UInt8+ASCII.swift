@@ -19,6 +19,14 @@ extension UInt8 {
     @inlinable @inline(__always)
     package var isPrintableASCII: Bool { self >= UInt8(ascii: " ") && self <= UInt8(ascii: "~") }
 
+    /// Whether a token may have it (RFC 9110 section 5.6.2): letters, digits and ! # $ % & ' * + - . ^ _ ` | ~
+    @inlinable @inline(__always)
+    package var isToken: Bool {
+        // A bit for each character.
+        let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
+        return self < 128 && (self < 64 ? low : high) >> UInt64(self & 63) & 1 == 1
+    }
+
     /// The lower-case letter of a capital one; any other byte as it is.
     @inlinable @inline(__always)
     public var lowercasedASCII: UInt8 { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self }

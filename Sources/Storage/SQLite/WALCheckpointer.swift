@@ -6,8 +6,10 @@ import CLatchkeySQLite
 ///
 /// `@unchecked`: only the writing connection's thread touches the counters.
 final class WALCheckpointer: @unchecked Sendable {
-    /// The log is moved at this many pages. 4,000 pages of 4 KiB are 16 MB, and fit the first block of the log's index.
-    private static let threshold = 4_000
+    /// The log is moved at this many pages. Commits wait for a move: longer for more pages, and more often for fewer.
+    private static let threshold = 1_000
+    /// A log of so many pages, 64 MB, shows that readers keep it from restarting.
+    private static let longLog = 16_000
     private var pages = 0
     private var triedAt = 0
 
@@ -31,16 +33,13 @@ final class WALCheckpointer: @unchecked Sendable {
 
     /// Moves the log if it has grown by the threshold since the last try.
     ///
-    /// Normally this does not wait. A log of four times the threshold shows that readers keep it from restarting: then
-    /// it waits up to 100 ms for the current readers.
+    /// Normally this waits for no reader. If the log is long, it waits up to 100 ms for the current ones, and seldom.
     func checkpointIfDue(_ db: SQLiteConnection) {
-        guard pages - triedAt >= Self.threshold else { return }
+        let isLong = pages >= Self.longLog
+        guard pages - triedAt >= (isLong ? Self.longLog / 4 : Self.threshold) else { return }
         triedAt = pages
         // Pages that cannot be moved now stay in the log, where they are as safe.
-        guard pages >= 4 * Self.threshold else {
-            try? db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
-            return
-        }
-        try? db.checkpoint(SQLITE_CHECKPOINT_RESTART, busyMilliseconds: 100)
+        try? db.checkpoint(
+            isLong ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: isLong ? 100 : 0)
     }
 }

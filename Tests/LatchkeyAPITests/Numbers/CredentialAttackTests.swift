@@ -133,6 +133,7 @@ struct CredentialAttackTests {
         let own = try app.aggregator.presentation(nonce: signIn.nonce)
         #expect(try await app.confirm(signIn.id, of: session, presenting: own).status == 404)
         #expect(app.aggregator.processed.isEmpty)
+        app.aggregator.script { $0.finding = #""verified":false"# }
         #expect(try await app.confirm(verification.id, of: session, presenting: text).status == 200)
     }
 
@@ -196,10 +197,31 @@ struct CredentialAttackTests {
             let waiting = try await app.confirm(started.id, of: session, "{}")
             #expect(waiting.status == 200 && waiting.text("status") == "pending", "\(waiting.body)")
         }
-        app.aggregator.script { $0 = FakeAggregator.Script() }
+        app.aggregator.script { $0.finding = #""verified":true"# }
         let answer = try await app.confirm(started.id, of: session, "{}")
         #expect(answer.text("status") == "verified", "\(answer.body)")
         #expect(try await app.confirm(started.id, of: session, "{}").error == "invalid_grant")
+    }
+
+    @Test("An app asks about once a second whether a phone has scanned the code, because each question costs")
+    func polls() async throws {
+        let app = try Self.app { $0.verifiesDesktops = true }
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(
+            session, #","strategy":"desktop","phone_number":"\#(FakeAggregator.number)""#)
+        app.aggregator.script { $0.finding = #""status":"pending""# }
+        for _ in 0..<5 { #expect(try await app.confirm(started.id, of: session, "{}").status == 200) }
+        #expect(try await app.confirm(started.id, of: session, "{}").status == 429)
+        #expect(app.aggregator.processed.count == 5)
+        app.clock.advance(bySeconds: 1)
+        #expect(try await app.confirm(started.id, of: session, "{}").status == 200)
+    }
+
+    @Test("A phone that knows no network opens a link, if it says where its browser ends")
+    func linkWithoutNetwork() async throws {
+        let app = try Self.app()
+        let started = try await app.startCredential(#","redirect_uri":"com.example.app://cb""#)
+        #expect(started.answer.text("strategy") == "link", "\(started.answer.body)")
     }
 
     @Test("A QR code that somebody else photographs changes nothing, and signs nobody in")
@@ -209,7 +231,7 @@ struct CredentialAttackTests {
         let started = try await app.startVerification(
             session, #","strategy":"desktop","phone_number":"\#(FakeAggregator.number)""#)
         // The phone that scans it is another one.
-        app.aggregator.script { $0.finding = #""phone_number":"+14155550102""# }
+        app.aggregator.script { $0.finding = #""verified":true,"phone_number":"+14155550102""# }
         let answer = try await app.confirm(started.id, of: session, "{}")
         #expect(answer.text("status") == "mismatch", "\(answer.body)")
         try await PhoneVerificationWalk(app, token: session).expectUnchanged()

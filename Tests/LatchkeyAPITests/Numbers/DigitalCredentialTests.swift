@@ -135,7 +135,8 @@ struct DigitalCredentialTests {
     @Test(
         "A number of somebody else verifies nothing, and the account stays as it is",
         arguments: [
-            #""verified":false"#, #""phone_number":"+14155550102""#, #""verified":true,"phone_number":"+14155550102""#,
+            #""verified":false"#, #""verified":false,"phone_number":"\#(FakeAggregator.number)""#,
+            #""verified":true,"phone_number":"+14155550102""#,
         ])
     func mismatch(_ finding: String) async throws {
         let app = try Self.app()
@@ -147,6 +148,46 @@ struct DigitalCredentialTests {
         #expect(answer.status == 200 && answer.text("status") == "mismatch", "\(answer.body)")
         #expect(!answer.body.contains("4155550102"), "it is nobody's business")
         try await PhoneVerificationWalk(app, token: session).expectUnchanged()
+    }
+
+    @Test("A number that the aggregator only repeats is not verified", arguments: ["", #","verified":"true""#])
+    func echo(_ more: String) async throws {
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session, #","phone_number":"\#(FakeAggregator.number)""#)
+        app.aggregator.script { $0.finding += more }
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.confirm(started.id, of: session, presenting: text)
+        #expect(answer.status == 502 && answer.error == "aggregator_error", "\(answer.body)")
+        try await PhoneVerificationWalk(app, token: session).expectUnchanged()
+    }
+
+    @Test("A verification that the aggregator did not end has failed, unless its credential was refused here")
+    func failedVerification() async throws {
+        let app = try Self.app()
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(session)
+        let path = "/users/me/phone/verifications/\(started.id)"
+        func status() async throws -> Answer { try await app.send(.get, path, [.authorization: "Bearer \(session)"]) }
+        let other = try app.aggregator.presentation(nonce: "NONCE-of-another-session")
+        #expect(try await app.confirm(started.id, of: session, presenting: other).error == "credential_invalid")
+        #expect(try await status().text("status") == "pending")
+        app.aggregator.script { $0.process = .json("{}", status: 500) }
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        #expect(try await app.confirm(started.id, of: session, presenting: text).error == "aggregator_error")
+        let ended = try await status()
+        #expect(ended.text("status") == "failed" && ended.error == "aggregator_error", "\(ended.body)")
+    }
+
+    @Test("A verification by redirects is not ended by a credential, nor without its confirmation")
+    func byRedirects() async throws {
+        let app = try Self.app()
+        let walk = try await PhoneVerificationWalk(app)
+        let started = try await walk.start()
+        for body in ["{}", #"{"vp_token":"a~b"}"#] {
+            let answer = try await app.confirm(started.id, of: walk.token, body)
+            #expect(answer.status == 400 && answer.description.contains("confirmation is missing"), "\(answer.body)")
+        }
     }
 
     @Test("A number is verified five times an hour for one user, whatever credentials it has")
@@ -174,6 +215,7 @@ struct DigitalCredentialTests {
         ({ $0.finding = #""phone_number":"jane""# }, "aggregator_error", 502),
         ({ $0.finding = #""verified":true"# }, "aggregator_error", 502),
         ({ $0.finding += #","verified":false"# }, "aggregator_error", 502),
+        ({ $0.finding += #","verified":"true""# }, "aggregator_error", 502),
         ({ $0.finding = "" }, "aggregator_error", 502),
         ({ $0.token = .json(#"{"error":"invalid_client"}"#, status: 401) }, "aggregator_error", 502),
     ]
@@ -363,6 +405,7 @@ struct DigitalCredentialTests {
             ("platform=android&mccmnc=310260", TestApp.apiKey, [credential]),
             ("platform=android", nil, [credential]), ("platform=web&mccmnc=310260", TestApp.apiKey, [credential]),
             ("platform=ios&mccmnc=310260", TestApp.apiKey, []),
+            ("platform=ios&mccmnc=65535", TestApp.apiKey, ["digital_credential mobile_data"]),
             ("platform=ios&mccmnc=311480", TestApp.apiKey, ["digital_credential mobile_data"]),
             ("platform=android&mccmnc=310260", "KEY-of-another", []),
         ]

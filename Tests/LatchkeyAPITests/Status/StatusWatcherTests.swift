@@ -97,7 +97,7 @@ extension StatusRoutes: APIFeature {
     ) -> SignInRequest? { nil }
 
     func startSignIn(
-        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms
+        _ request: Request, _ admission: Admission, at provider: Provider, of api: LatchkeyAPI
     ) -> Response? { nil }
 
     func describe(in json: inout JSONObjectWriter) {}

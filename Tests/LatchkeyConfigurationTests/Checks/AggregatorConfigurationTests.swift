@@ -53,9 +53,9 @@ struct AggregatorConfigurationTests {
         let provider = try provider(
             """
             credential_origins: ['https://app.example', '\(hash)'], mccmnc: ['310260'], link_mccmnc: ['311480'],
-            redirect_uris: ['com.example.app:/cb'], desktop: on, consent: Sign in, headers: {X-Key: k},
+            redirect_uris: ['com.example.app:/cb'], consent: Sign in, headers: {X-Key: k},
             fields: {session: session.session_key, phone_number: result.msisdn}, sim_swap: {if_swapped: refuse},
-            register_unknown_numbers: true, sign_in_known_numbers: true, adapter: sessions
+            register_unknown_numbers: true, desktop: on, adapter: sessions
             """)
         let rules = try #require(provider.aggregator)
         #expect(rules.credentialOrigins == ["https://app.example", hash] && rules.consent == "Sign in")
@@ -64,7 +64,7 @@ struct AggregatorConfigurationTests {
         #expect(rules.headers.mapValues(\.exposed) == ["x-key": "k"])
         #expect(rules.path(of: .session) == ["session", "session_key"])
         #expect(rules.path(of: .phoneNumber) == ["result", "msisdn"] && rules.path(of: .mcc) == ["plmn", "mcc"])
-        #expect(provider.numberRules?.registersUnknown == true && provider.numberRules?.signsInKnown == true)
+        #expect(provider.numberRules?.registersUnknown == true && provider.numberRules?.signsInKnown == false)
     }
 
     @Test("A number that signs in without its account's consent is a warning")
@@ -95,7 +95,10 @@ struct AggregatorConfigurationTests {
         "What is malformed is reported",
         arguments: [
             ("link_mccmnc: ['311480']", "has link_mccmnc, but no redirect_uris"),
+            ("fields: {mcc: phone_number}", "mcc and phone_number are in one place"),
+            ("fields: {code: session_key.x}", "session and code are in one place"),
             ("fields: {pin: a}", "there is no such field"), ("fields: {session: ''}", "is not the name of a member"),
+            ("desktop: on, sign_in_known_numbers: true", "has desktop: on, and a provider has sign_in_known_numbers"),
             ("desktop: maybe", "is neither on nor off"), ("adapter: other", "is not one of"),
             ("scope_form: purpose", "is a setting of kind"),
         ])

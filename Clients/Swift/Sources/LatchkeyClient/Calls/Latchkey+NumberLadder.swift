@@ -28,7 +28,7 @@ extension Latchkey {
     ///   - phoneNumber: The number that the user has typed, with `+` and country code, if the phone does not know its
     ///     network. It only chooses the operator.
     /// - Returns: ``NumberSignIn/otherWay(_:providers:)`` if the number is no way to sign in now; without providers if
-    ///   the server could not tell the ways.
+    ///   the server cannot tell the ways.
     /// - Throws: ``LatchkeyError/Code/userNotRegistered`` with a ``LatchkeyError/registration``; an error that another
     ///   way would have, too, such as ``LatchkeyError/Code/networkFailure``.
     public func signInByNumber(
@@ -38,6 +38,7 @@ extension Latchkey {
         do throws(LatchkeyError) {
             ways = try await numberMethods(for: phone, phoneNumber: phoneNumber)
         } catch {
+            // Telco Finder or the database cannot tell.
             guard error.code.leavesNextMethod else { throw error }
             return .otherWay(error, providers: [])
         }
@@ -215,7 +216,7 @@ extension LatchkeyError.Code {
     private static let ofPhonesAndOperators: Set<Self> = [
         .notOnMobileNetwork, .cellularUnavailable, .authorizationStopped, .operatorUnknown, .consentRequired,
         .invalidGrant, .temporarilyUnavailable, .credentialInvalid, "carrier_error", "carrier_timeout",
-        "aggregator_error", "issuer_mismatch", "request_denied",
+        "aggregator_error", "issuer_mismatch", "request_denied", "invalid_id_token",
     ]
 }
 
