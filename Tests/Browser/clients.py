@@ -355,7 +355,7 @@ class Stage:
         "fallback": ["acme"]}
 
     def client_of_provider(self, page):
-        """The configured client is named at its own provider only; a refused token of Firebase leads to the next way."""
+        """The client is named at its own provider only; a refused token of Firebase leads to the next way."""
         self.on_phone(page, "wifi")
         at_phone, at_number = "/auth/phone/sign-in", "/auth/number/sign-in"
         refusals = {at_phone: (401, {"error": "invalid_id_token"}), at_number: (401, {"error": "invalid_grant"})}
