@@ -46,10 +46,7 @@ struct NativeIDToken: RequestVerifier {
         expectation.nativeAudiences = rules.audiences
         expectation.trustedAudiences = Set(run.client.rules.trustedAudiences)
         do throws(OIDCError) {
-            let idToken = try await run.validate(run.request.code, expectation, from: provider)
-            // Whoever asked for a token with a nonce knows it; who found the token need not.
-            guard run.request.nonce != nil || idToken.claimsForRefresh.nonce == nil else { throw .failed(.nonce) }
-            return idToken
+            return try await run.validateCode(expectation, from: provider)
         } catch {
             throw .nativeTokenInvalid(error)
         }

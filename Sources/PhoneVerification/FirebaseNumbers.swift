@@ -53,7 +53,7 @@ package struct FirebaseNumbers: ProofGroup {
         _ run: SignInRun, _ provider: ProviderMetadata
     ) async throws(OIDCError) -> (VerifiedIDToken, MSISDN) {
         let expectation = run.expectation(nonce: run.request.nonce, accessToken: nil)
-        let token = try await run.validate(run.request.code, expectation, from: provider)
+        let token = try await run.validateCode(expectation, from: provider)
         guard let number = MSISDN(token.subject) else { throw .failed(.subject) }
         return (token, number)
     }

@@ -349,6 +349,33 @@ class Stage:
                 is_refused = in_page and in_page[0] == "fallback"
                 assert asked == ({"error": "invalid_token"} if is_refused else {"value": "+12025550123"}), asked
 
+    TOKENS = {"methods": [
+        {"method": "firebase_pnv", "provider": "phone", "requires": "play_services"},
+        {"method": "operator_token", "provider": "number", "operator": "northwind", "requires": "sim"}],
+        "fallback": ["acme"]}
+
+    def client_of_provider(self, page):
+        """The client is named at its own provider only; a refused token of Firebase leads to the next way."""
+        self.on_phone(page, "wifi")
+        at_phone, at_number = "/auth/phone/sign-in", "/auth/number/sign-in"
+        refusals = {at_phone: (401, {"error": "invalid_id_token"}), at_number: (401, {"error": "invalid_grant"})}
+        for provider, named in (("number", [None, "shop"]), ("phone", ["shop", None]), ("acme", [None, None])):
+            with self.scripted({"/auth/number/methods": (200, self.TOKENS), **refusals}):
+                said = self.browser.ask(f"configure({{ baseURL: '{self.own.url}', provider: '{provider}',"
+                                        " clientID: 'shop' }).signInWithNumber({ mccmnc: '310010',"
+                                        " firebaseToken: async () => 'f', operatorToken: async () => 'o' })"
+                                        ".then(({ reason, providers }) => [reason, providers])")
+                assert said == {"value": ["invalid_grant", ["acme"]]}, said
+                assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
+                clients = [json.loads(body).get("client_id") for _, body in self.own.posted]
+                assert clients == named, (provider, clients)
+        methods = {"methods": self.METHODS["methods"][1:], "fallback": []}
+        with self.scripted({"/auth/number/methods": (200, methods), "/auth/number/start": (200, {})}):
+            self.browser.run("configure({ baseURL: arguments[0], provider: 'acme', clientID: 'shop' })"
+                             ".signInWithNumber();", self.own.url)
+            self.browser.wait("the start", lambda: "/auth/number/start?" in self.browser.url)
+            assert "client_id" not in self.browser.url, self.browser.url
+
     def credential_verifies(self, page):
         """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
         path = "/users/me/phone/verifications"
@@ -618,6 +645,7 @@ def main():
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
         walk(opened, "other origin: untold", lambda on: on.untold(on.other))
+        walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: credential_verifies",
                  lambda on: on.credential_verifies(getattr(on, kind)))

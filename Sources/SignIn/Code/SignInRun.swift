@@ -90,6 +90,16 @@ package final class SignInRun: UserVerification {
             await validate(idToken, expectation, from: provider), codeWasPosted: true)
     }
 
+    /// Validates the ID token that an app brings in the place of a code. Whoever asked for it with a nonce knows the
+    /// nonce; who found the token need not.
+    package func validateCode(
+        _ expectation: IDTokenExpectation, from provider: ProviderMetadata
+    ) async throws(OIDCError) -> VerifiedIDToken {
+        let idToken = try await validate(request.code, expectation, from: provider)
+        guard request.nonce != nil || idToken.claimsForRefresh.nonce == nil else { throw .failed(.nonce) }
+        return idToken
+    }
+
     /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint. Only a
     /// browser that was sent to the provider has a session there.
     private func idTokenHint(in tokens: TokenResponse, from provider: ProviderMetadata) -> IDTokenHint? {

@@ -109,7 +109,9 @@ struct FirebaseTokenTests {
         #expect(!app.log.text.contains("4155550101"))
     }
 
-    @Test("A nonce that is sent must be in the token", arguments: [nil, "\"another\"", "7", "\"N-1\""] as [String?])
+    @Test(
+        "A nonce that is sent must be in the token, and one in the token must be sent",
+        arguments: [nil, "\"another\"", "7", "\"N-1\""] as [String?])
     func nonce(_ claim: String?) async throws {
         var rules = NumberSignInRules()
         rules.registersUnknown = true
@@ -124,9 +126,17 @@ struct FirebaseTokenTests {
             #expect(answer.status == (claim == "\"N-1\"" ? 200 : 401), "\(answer.body)")
             #expect(claim == "\"N-1\"" || answer.description.contains("(nonce)"), "\(answer.body)")
         }
-        // Without one, that of the token says nothing.
+        // Who found the token need not know the nonce that it was asked for with.
         let other = try app.firebase.token("+14155550102", ["nonce": claim])
-        #expect(try await app.signIn(withFirebase: other).status == 200)
+        guard claim?.hasPrefix("\"") == true else {
+            return #expect(try await app.signIn(withFirebase: other).status == 200)
+        }
+        for answer in [
+            try await app.signIn(withFirebase: other), try await app.link(session, withFirebase: other),
+            try await app.verify(session, withFirebase: other, #","phone_number":"+14155550102""#),
+        ] {
+            #expect(answer.status == 401 && answer.description.contains("(nonce)"), "\(answer.body)")
+        }
     }
 
     @Test("Where the nonce must be an issued one, a token works with it alone, and the nonce works once")

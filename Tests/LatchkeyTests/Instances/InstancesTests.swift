@@ -85,6 +85,7 @@ import Testing
                 "/auth/zenkey-async-signin//SECRET-8", "/api//auth/ZenKey-Async-Signin/SECRET-9/",
                 "/auth/zenkey%2Dasync-signin/SECRET-10", "/auth/acme/backchannel/notification/SECRET-11",
                 "/auth/acme/backchannel/notification", "/auth/acme/backchannel-logout",
+                "/auth/carriers/start/SECRET-12/confirmation", "/auth/acme/start?state=SECRET-13",
             ]
             var client = AppConnection(to: harness.proxy.address)
             for target in targets { _ = try await client.send("GET", target) }
@@ -94,7 +95,8 @@ import Testing
             let paths = [
                 "/auth/zenkey/callback", "/auth/zenkey-async-signin/-", "/auth/acme/backchannel/-", "/users/me", "/",
                 "/auth/acme/callback", "/api//auth/ZenKey-Async-Signin/-", "/auth/zenkey-",
-                "/auth/acme/backchannel/notification", "/auth/acme/backchannel-logout",
+                "/auth/acme/backchannel/notification", "/auth/acme/backchannel-logout", "/auth/carriers/start/-",
+                "/auth/acme/start",
             ]
             try await until { harness.proxy.accessLog.split(separator: "\n").count > targets.count }
             let lines = harness.proxy.accessLog.split(separator: "\n")
