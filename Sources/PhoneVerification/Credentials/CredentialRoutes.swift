@@ -179,8 +179,9 @@ extension VerifyPhoneNumber {
                 // Nothing can end it any more. Not a step of its own: it has failed at the one before.
                 if error.codeMayBeSpent, session.strategy != .desktop {
                     let failed = subject.failed(error.codeText, at: environment.clock.now())
-                    _ = try await mappingStoreErrors(
-                        await store.addPhoneVerification(failed, by: issuer, requestID: findings.correlationID.text))
+                    // The aggregator's failure is what the app needs to know, whatever the store says.
+                    _ = try? await store.addPhoneVerification(
+                        failed, by: issuer, requestID: findings.correlationID.text)
                 }
                 throw error
             }
