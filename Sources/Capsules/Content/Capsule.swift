@@ -344,7 +344,7 @@ struct Capsule {
             let allowed = expectation.signingAlgorithms.intersection(validation.provider.signingAlgorithms)
             return .texts(allowed.map(\.rawValue).sorted())
         case .issuer: return .string(validation.provider.issuer)
-        case .audience, .authorizedParty: return .string(expectation.clientID.text)
+        case .audience, .authorizedParty: return .string(expectation.audience(of: explanation?.claims).text)
         case .expiry: return .object(of: [("after", .integer(now - rules.clockSkewSeconds))])
         case .issuedAt:
             let oldest = now - rules.maximumAgeSeconds - rules.clockSkewSeconds

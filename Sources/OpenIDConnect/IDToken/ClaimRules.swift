@@ -78,9 +78,7 @@ struct ClaimValidationContext: IssuedClaims {
             expectation.isNative
             ? validator.rules.ofNativeTokens(trusting: expectation.trustedAudiences) : validator.rules
         issuer = validator.issuer
-        let audiences = expectation.nativeAudiences
-        let audience = audiences.first { claims.names($0) } ?? audiences.first
-        self.expectation = altered(expectation) { $0.clientID = audience ?? $0.clientID }
+        self.expectation = altered(expectation) { $0.clientID = expectation.audience(of: claims) }
         self.now = now
         issuedAt = claims["iat"]?.numericDate
         expiresAt = claims["exp"]?.numericDate

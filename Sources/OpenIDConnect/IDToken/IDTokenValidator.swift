@@ -116,6 +116,10 @@ public struct IDTokenExpectation: Sendable {
     /// nonce, in hexadecimal digits, in the nonce's place. Empty for other tokens.
     public var nativeAudiences: [ClientID] = []
     var isNative: Bool { !nativeAudiences.isEmpty }
+    /// Whom a token with these claims must be for.
+    package func audience(of claims: JSONObject?) -> ClientID {
+        nativeAudiences.first { claims?.names($0) == true } ?? nativeAudiences.first ?? clientID
+    }
     /// What a native token may have in place of the nonce.
     package var hashedNonce: String? {
         isNative ? nonce.map { SHA256.hash(data: Array($0.utf8)).hexadecimal } : nil

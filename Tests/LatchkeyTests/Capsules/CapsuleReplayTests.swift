@@ -179,6 +179,29 @@ extension ReplayReport {
         }
     }
 
+    @Test("of a native token checks it against the audience that the sign-in found in it")
+    func nativeAudience() async throws {
+        let (app, clip) = ("com.example.app", "com.example.clip")
+        try await StandInWalk.with(
+            try #require(CarrierSimulator.StandIn.named("apple")), otherClients: [app],
+            clients: "[{id: latchkey}, {id: \(app), native_audiences: [\(app), \(clip)]}]"
+        ) { walk in
+            // The capsule is stored when the other instance has ended.
+            try await walk.alongside { other in
+                var fields = try await walk.nativeFields(["audience": clip, "user": "jane"])
+                fields["nonce"] = try await walk.issuedNonce()
+                #expect(try await walk.signInNatively(fields, by: other).error == "invalid_id_token")
+            }
+            let kept = try await AdminService(walk.configuration, features: .none).perform {
+                try await $0.capsules(limit: 10).json
+            }
+            let capsule = try #require(kept.first)
+            #expect(kept.count == 1 && capsule.contains(#""verdict":"passed","expected":"\#(clip)""#), "\(kept)")
+            let report = try ReplayReport(of: Array(capsule.utf8), with: walk.configuration)
+            #expect(report.isSame && report.failsNow == "nonce", "\(report.text)\n\(capsule)")
+        }
+    }
+
     @Test("of each example gives the verdict of the example", arguments: ExampleCapsules.names)
     func examples(name: String) throws {
         guard name != "invalid_grant.json" else {

@@ -15,7 +15,7 @@ struct StandInWalk {
     let standIn: CarrierSimulator.StandIn
     let simulator: CarrierSimulator
     let app: App
-    private let configuration: Configuration
+    let configuration: Configuration
 
     /// - Parameters:
     ///   - isForRefresh: Whether tokens are stored, with a resource that they open.
