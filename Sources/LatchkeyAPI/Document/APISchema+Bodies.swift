@@ -178,7 +178,7 @@ extension APISchema {
                 "For Credential Manager, or for `navigator.credentials.get`.",
                 [
                     "protocol": text("Of the request.", example: "openid4vp-v1-unsigned"),
-                    "data": object("The OpenID4VP request.", [:]),
+                    "data": object("The OpenID4VP request.", [:], isOpen: true),
                 ]),
             "authorization_url": text("Its browser ends at `redirect_uri` with `code`."),
             "qr_code": text("The text of the code."),
