@@ -158,10 +158,10 @@ extension APISchema {
     package static let credentialFields = fields(optional: [
         "vp_token": anyOf(
             "The wallet's, with one presentation of up to 16 kB.",
-            [object("By the id of the query.", [:]), text("The presentation, or the object as JSON.")]),
+            [object("By the id of the query.", [:], isOpen: true), text("The presentation, or the object as JSON.")]),
         "data": anyOf(
             "In place of `vp_token`: that of the platform's whole response.",
-            [object("With `vp_token`.", [:]), text("The object as JSON.")]),
+            [object("With `vp_token`.", [:], isOpen: true), text("The object as JSON.")]),
         "code": visible("In place of `vp_token`: that which the browser of a link has brought.", upTo: 2048),
     ])
 
