@@ -193,8 +193,8 @@ import Testing
         for (path, method, call) in calls {
             guard let content = call["requestBody"]?.object?["content"]?.object?["application/json"]?.object,
                 let schema = content["schema"].flatMap({ contract.schemas.resolved($0) }),
-                // It requires a token of the carrier.
-                !path.hasSuffix("/notification")
+                // They require a token of the carrier, and a session at an aggregator.
+                !path.hasSuffix("/notification"), !path.hasSuffix("/start/{id}/confirmation")
             else { continue }
             let told = Set((schema["properties"]?.object?.members ?? []).map(\.name))
             var read: Set<String> = []
@@ -227,12 +227,15 @@ import Testing
             // Read for mobile operators only, as OperatorTokenTests and NumberLinkTests show.
             if path.hasSuffix("sign-in") || path.hasSuffix("-signin") || path == "/users/me/identities" {
                 // A malformed `user` is ignored.
-                aliases.formUnion(["operator_token", "operator", "user", "token", "method"])
+                aliases.formUnion(["operator_token", "operator", "user", "token", "method", "sign_in_id"])
+                aliases.formUnion(["vp_token", "data"])
             }
-            // The same of a start, as FirebaseNumberTests show.
+            // The same of a start, as FirebaseNumberTests and DigitalCredentialTests show.
             if path == "/auth/{provider}/start" {
-                aliases.formUnion(["operator_token", "token", "method", "nonce"])
+                aliases.formUnion(["operator_token", "token", "method", "nonce", "strategy"])
             }
+            // `data` is named as the `vp_token` that it lacks.
+            if path.hasSuffix("/verifications/{id}/confirmation") { aliases.insert("data") }
             if path.hasSuffix("/native") { aliases.insert("user") }
             #expect(
                 read.subtracting(aliases) == told.subtracting(aliases),
