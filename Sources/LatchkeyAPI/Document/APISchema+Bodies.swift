@@ -81,7 +81,7 @@ extension APISchema {
     /// Generators make several types of a choice between groups, so the texts say that one of the two is required.
     package static let codeOrTokenFields =
         signInFields().map { $0.name == "code" ? $0.ifPresent : $0 }
-        + numberTokenFields
+        + numberTokenFields.filter { $0.name != "strategy" }
         + fields(optional: ["sign_in_id": visible("Of a sign-in with a digital credential that was begun.", upTo: 64)])
         + credentialFields.filter { $0.name != "code" }
         + fields(optional: [
