@@ -143,7 +143,9 @@ package enum DeviceName {
     /// Such as `Firefox on Windows` or `iPhone`; nil if nothing is recognised.
     static func name(ofUserAgent text: String) -> String? {
         let agent = String(decoding: text.utf8.prefix(512), as: UTF8.self)
-        func first(of marks: Marks) -> String? { marks.first { strstr(agent, $0.mark) != nil }?.name }
+        func first(of marks: Marks) -> String? {
+            agent.withCString { agent in marks.first { strstr(agent, $0.mark.text) != nil }?.name }
+        }
         switch (first(of: browsers), first(of: systems)) {
         case (let browser?, let system?): return "\(browser) on \(system)"
         case (let name?, nil), (nil, let name?): return name
@@ -151,7 +153,7 @@ package enum DeviceName {
         }
     }
 
-    private typealias Marks = [(mark: String, name: String)]
+    private typealias Marks = [(mark: StaticString, name: String)]
 
     /// The more specific mark first: an iPad may send Macintosh, Android sends Linux, and all browsers send Mozilla.
     private static let systems: Marks = [
@@ -164,4 +166,9 @@ package enum DeviceName {
         ("FxiOS/", "Firefox"), ("SamsungBrowser/", "Samsung Internet"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"),
         ("Safari/", "Safari"),
     ]
+}
+
+extension StaticString {
+    /// As C reads it, without a copy.
+    fileprivate var text: UnsafePointer<CChar> { UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self) }
 }
