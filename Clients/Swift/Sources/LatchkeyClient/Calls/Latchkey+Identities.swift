@@ -36,7 +36,7 @@ extension Latchkey {
     /// response: ``identities()`` shows whether it took effect.
     /// - Parameter operatorToken: A TS.43 operator token.
     /// - Returns: The identity, also if the user already had it.
-    /// - Throws: As ``linkIdentity(with:at:clientID:)``, and as ``signIn(withOperatorToken:at:)``.
+    /// - Throws: As ``linkIdentity(with:at:clientID:)``, and as ``signIn(withOperatorToken:at:of:)``.
     public func linkNumber(
         operatorToken: String, at mobileOperator: MobileOperator = MobileOperator()
     ) async throws(LatchkeyError) -> UserIdentity {
