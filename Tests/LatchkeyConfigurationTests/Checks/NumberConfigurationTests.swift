@@ -306,9 +306,12 @@ struct NumberConfigurationTests {
             (provider([northwind()], ", scope_form: joined"), "is not one of its words"),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', headers: {X-Key: a}}",
-                "is a setting of kind camara;"
+                "is a setting of kind camara or aggregator;"
             ),
-            (provider([northwind()], ", issuer: 'https://a.example'"), "issuer: is a setting of kind oidc or oauth2;"),
+            (
+                provider([northwind()], ", issuer: 'https://a.example'"),
+                "issuer: is a setting of kind oidc or oauth2 or aggregator;"
+            ),
             (provider([northwind()], ", clients: 'a:b'"), "clients: is a setting of kind oidc or oauth2;"),
             (provider([northwind()], ", store_tokens: true"), "store_tokens: is a setting of kind oidc or oauth2;"),
             (provider([northwind()], ", response_mode: jwt"), "response_mode: is a setting of kind oidc or oauth2;"),
