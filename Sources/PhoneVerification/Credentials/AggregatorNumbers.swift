@@ -63,7 +63,7 @@ package struct AggregatorNumbers: ProofGroup {
                 throw .redirectURINotRegistered(uri, among: client.rules.redirectURIs)
             }
         }
-        // Whoever can make another person scan a code would sign in as that person.
+        // An attacker could let another person scan the code, and would then sign in as that person.
         guard strategy != .desktop || purpose.text == EncryptedOneTimeStore.Purpose.verification.text else {
             throw .noDesktopSignIns
         }

@@ -190,7 +190,7 @@ extension VerifyPhoneNumber {
             return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), issuer)
         }
         guard let found else { return nil }
-        // Only now, so that nobody uses up the allowance of a number without its phone.
+        // Counted after the answer: somebody without the phone could otherwise use up the number's allowance.
         let uses = AllowanceUse.ofVerification(of: session.number, by: subject.user)
         if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
             throw .tooManyVerifications(wait)
