@@ -216,7 +216,7 @@ package struct SignInCompletion: Sendable {
         let ticket = sessions.cache.ticket(at: environment.clock.now())
         var record = SignInRecord(
             identity: verified.identity, profile: verified.userInfo?.attributes, session: issued.record,
-            newcomers: mustRegister ? .mustRegister : .welcome(publicID: environment.random.token(bytes: 16)),
+            newcomers: mustRegister ? .mustRegister : .welcome(publicID: issued.publicID),
             requestID: correlationID.text,
             tokens: verified.tokens.map { vault.storing($0, of: provider, for: clientID) })
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
