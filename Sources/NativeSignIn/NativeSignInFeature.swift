@@ -136,7 +136,6 @@ extension NativeSignInFeature {
             Unless the client is configured otherwise, the nonce is one of `POST /auth/{provider}/attempts`. A token \
             signs in once: if the response is lost, get a new nonce and a new token.
             """,
-            parameters: [.provider],
             body: APIOperation.Body(
                 schema: "NativeSignIn",
                 example: #"{"id_token": "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl", "nonce": "\#(APIExample.nonce)"}"#),
