@@ -108,6 +108,25 @@ struct OperatorCredentialTests {
         #expect(try await app.me(try await app.token())["user_id"] == me["user_id"])
     }
 
+    @Test("A credential of nearly 16 kB comes to the operator whole, by a JWT or by CIBA", arguments: [false, true])
+    func long(byBackchannel: Bool) async throws {
+        let app = try Self.app()
+        if byBackchannel { app.northwind.useBackchannel() }
+        let started = try await Self.started(app)
+        func presentation(padding: Int) throws -> String {
+            try app.aggregator.presentation(nonce: started.nonce) {
+                $0.issuerClaims["padding"] = "\"\(String(repeating: "x", count: padding))\""
+            }
+        }
+        let room = PresentedCredential.maximumBytes - (try presentation(padding: 1).utf8.count)
+        let text = try presentation(padding: room * 3 / 4 - 2)
+        #expect((16_000...PresentedCredential.maximumBytes).contains(text.utf8.count))
+        let answer = try await Self.confirm(app, started.id, text)
+        #expect(answer.status == 200, "\(answer.body)")
+        let url = byBackchannel ? app.northwind.backchannelURL : app.northwind.tokenURL
+        #expect(try #require(app.http.requests(to: url).first).body.count > 16_000)
+    }
+
     @Test(
         "A credential that is not for this request comes to no operator",
         arguments: ["nonce", "audience", "signature", "sd_hash", "issued_at"])
@@ -235,7 +254,7 @@ struct OperatorCredentialTests {
             #expect(
                 queries?.first?.object?["meta"]?.object?["vct_values"] == ["number-verification/verify/ts43"])
             let text = try app.aggregator.presentation(nonce: try Self.nonce(of: answer))
-            let other = try await app.token()
+            let other = try await app.token(at: app.southwind)
             #expect(try await app.confirm(id, of: other, presenting: text).status == 404)
             let ended = try await app.confirm(id, of: session, presenting: text)
             #expect(ended.status == 200 && ended.text("status") == row.status, "\(ended.body)")
