@@ -61,7 +61,8 @@ package struct ServicesFeature: Feature {
             json.add("revocation_endpoint_auth_methods_supported", ["client_secret_basic"])
             json.add("token_endpoint", base + "/auth/token")
             json.add("grant_types_supported", ["refresh_token"])
-            json.add("response_types_supported", [String]())
+            // Required, and libraries refuse an empty list.
+            json.add("response_types_supported", ["none"])
         }
     }
 
@@ -139,7 +140,7 @@ package struct ServicesFeature: Feature {
                         "revocation_endpoint": "https://login.example.com/auth/revoke", \
                         "revocation_endpoint_auth_methods_supported": ["client_secret_basic"], \
                         "token_endpoint": "https://login.example.com/auth/token", \
-                        "grant_types_supported": ["refresh_token"], "response_types_supported": []}
+                        "grant_types_supported": ["refresh_token"], "response_types_supported": ["none"]}
                         """)
             ]),
     ]
@@ -165,7 +166,7 @@ package struct ServicesFeature: Feature {
                 "revocation_endpoint_auth_methods_supported": methods,
                 "introspection_signing_alg_values_supported": .list("Algorithms.", of: .text("An algorithm.")),
                 "grant_types_supported": .list("Grant types.", of: .text("A grant type.")),
-                "response_types_supported": .list("None.", of: .text("A response type.")),
+                "response_types_supported": .list("`none`.", of: .text("A response type.")),
             ]),
         "TokenQuestion": .object(
             "A token of a session.",
