@@ -25,11 +25,12 @@ extension RedirectsFeature {
             `redirect_uris`, and the outcome of a sign-in that ended there.
             """,
             parameters: [
+                .query("rd", .text("Where the browser goes on after it has signed in, if that is allowed.")),
                 .query("action", .text("What has ended.", choices: ["login", "logout"])),
                 .query("status", .text("How it ended.", choices: ["success", "failure"])),
                 .query("error", .text("Why it failed.", example: "access_denied")),
             ],
-            responses: [.text("text/html", "The page.")]),
+            responses: [.text("text/html", "The page.", setsCookie: true), .redirect()]),
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
