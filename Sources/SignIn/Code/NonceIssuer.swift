@@ -58,7 +58,7 @@ extension OneTimeRecordStore {
 extension TokenUse {
     /// The use of the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` without a nonce.
-    init(ofNonceIn request: SignInRequest) throws(SignInError) {
+    package init(ofNonceIn request: SignInRequest) throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
         use = .taking(
             TokenHash(sha256Of: nonce.exposed), purpose: NonceIssuer.purpose(request.provider.text))

@@ -208,12 +208,8 @@ extension EncryptedOneTimeStore {
         return TokenUse(use: .marking(record(hash, for: .answeredCode, seconds: 600)), usedBefore: error)
     }
 
-    /// The use of an ID token that an app brought. It counts with its nonce only, so that an issued nonce stands for it;
-    /// without one it is marked for as long as it could be accepted.
-    package func use(
-        of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError
-    ) throws(SignInError) -> TokenUse {
-        if run.client.rules.native.nonce == .issued { return try TokenUse(ofNonceIn: run.request) }
+    /// Marks an ID token that an app brought as used, for as long as it could be accepted.
+    package func use(of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError) -> TokenUse {
         let rules = run.relyingParty.idTokenRules
         let hash = TokenHash(idToken.fingerprint, issuedAt: idToken.issuedAt)
         let end = idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1)
