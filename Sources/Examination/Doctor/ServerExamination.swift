@@ -23,7 +23,7 @@ struct ServerExamination {
     mutating func examine() async {
         ok("the issuer is \(provider.issuer)")
         if party == .provider { for client in known.clients { examineAuthentication(of: client) } }
-        if !known.isTelcoFinder {
+        if known.hasSignIns {
             examineDemands()
             examineBackchannel()
             examineDeviations()
