@@ -7,7 +7,6 @@ import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
-import StorageModel
 
 /// What contradicts itself or is unsafe in `native_audiences`, `native_nonce` and `native_code`, which are the core's.
 package struct NativeSignInSettings: FeatureSettings {
