@@ -278,7 +278,7 @@ extension LatchkeyAPI {
         router.post(
             "/auth/{provider}/sign-in",
             admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
-        router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
+        router.post("/auth/{provider}/attempts", admitting(.enteringOrPage) { try await $0.issueNonce($1, $2) })
 
         router.get(
             "/users/me", signedIn(immediate: { api, _, caller in .value(api.respond(caller.holder.user, to: caller)) }))

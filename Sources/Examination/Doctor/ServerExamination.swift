@@ -30,6 +30,10 @@ struct ServerExamination {
             if let profile = known.profile { ok("the settings meet the profile \(profile.rawValue)") }
             if provider.jwksURI != nil { await examineKeys() }
         }
+        for (setting, certificate) in known.certificates {
+            let fix = "get a new certificate, and restart the server"
+            findings.append(doctor.finding(certificate.validity, "\(subject), \(setting)", fix: fix))
+        }
         await reachEndpoints()
     }
 

@@ -1,5 +1,5 @@
 package import OpenIDConnect
-internal import Primitives
+package import Primitives
 package import SignIn
 
 /// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
@@ -15,8 +15,8 @@ package struct ClientDraft: GroupDraft {
     var basicEncoding: BasicCredentialsEncoding?
     var privateKey = SigningKeyDraft()
     var otherPrivateKey = SigningKeyDraft()
-    var certificateFile: String?
-    var certificateKey: Secret?
+    package var certificateFile: String?
+    package var certificateKey: Secret?
     var assertionAudience: ClientAssertionAudience?
     var secretIssuer: String?
     var secretAudience: EndpointURL?

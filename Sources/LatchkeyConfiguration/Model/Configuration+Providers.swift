@@ -135,6 +135,8 @@ extension Configuration {
         public var others: [Provider] = []
         /// Whether users sign in there; not at a server of ``others``.
         public var hasSignIns = true
+        /// Those that it has besides its clients', each with the setting that names it.
+        public var certificates: [(setting: String, certificate: TLSClientCertificate)] = []
         private var ofFeatures = FeatureValues()
 
         /// Its name in paths. A mobile operator's ends before the slash in ``id``.

@@ -164,7 +164,7 @@ extension ValueType {
     }
 
     /// The path of a file.
-    static var path: ValueType<String> { path(of: "file") }
+    package static var path: ValueType<String> { path(of: "file") }
 
     static var folder: ValueType<String> { path(of: "folder") }
 
@@ -233,7 +233,7 @@ extension ValueType {
     }
 
     /// The private key of a certificate. Whether it is valid shows with the certificate.
-    static var certificateKey: ValueType<Secret> {
+    package static var certificateKey: ValueType<Secret> {
         .secret("a private key in PEM", "is not a private key in PEM", "name its file in certificate_key_file") {
             $0.contains("PRIVATE KEY-----") ? Secret($0) : nil
         }

@@ -19,6 +19,7 @@ struct NumberDraft: Sendable {
     var projectID: String?
     var rules = NumberSignInRules()
     var aggregator = AggregatorRules()
+    var credentials = CredentialRequestDraft()
 }
 
 extension ProviderDraft {
@@ -83,6 +84,11 @@ extension ProviderDraft {
         settings.finderID = numbers.finderID ?? name
         settings.takesHashes = numbers.takesHashes
         settings.apis.deployment = numbers.deployment
+        let before = context.problems.count
+        settings.credentials = context.beneath(".digital_credential") {
+            numbers.credentials.finished(place.origin, &$0)
+        }
+        guard context.problems.count == before else { return nil }
         client.rules.scopes = settings.scopes
         guard let client = client.finished(&context) else { return nil }
         var provider = ofNumbers(ProviderReference(provider: id, operatorName: name).text, client)
@@ -115,6 +121,36 @@ extension ProviderDraft {
                 }
             }
         }
+    }
+}
+
+/// How phones are asked for a digital credential of one operator, while it is read.
+struct CredentialRequestDraft: Sendable {
+    var origins: [String] = []
+    var certificateFile: String?
+    var certificateKey: Secret?
+    var encryptionKey: String?
+    var consent: String?
+
+    /// The rules, or nil if there are none or after reporting what is wrong with the certificate.
+    fileprivate func finished(
+        _ origin: ConfigurationOrigin, _ context: inout ReadingContext
+    ) -> CredentialRequestRules? {
+        // The reader has reported what is required and missing.
+        guard !origins.isEmpty, let encryptionKey else { return nil }
+        var holder = ClientDraft()
+        (holder.certificateFile, holder.certificateKey) = (certificateFile, certificateKey)
+        holder.place.origin = origin
+        guard (try? holder.readCertificate(&context)) == true, let signer = holder.rules.clientTLS else { return nil }
+        guard signer.certificate.writePublicKey != nil else {
+            context.refuse(
+                origin, "has a certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
+                "use one with such a key, which signs the requests")
+            return nil
+        }
+        var rules = CredentialRequestRules(origins: origins, signer: signer, encryptionKey: encryptionKey)
+        rules.consent = consent
+        return rules
     }
 }
 

@@ -17,7 +17,7 @@ extension RedirectSignIn: BrowserRedirects {
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
         router.get(RedirectsFeature.startPath, api.starting { try await start($1) })
-        router.post(RedirectsFeature.startPath, api.admitting(.entering) { try await startForApp($1, $2) })
+        router.post(RedirectsFeature.startPath, api.admitting(.enteringOrPage) { try await startForApp($1, $2) })
         router.get(RedirectsFeature.initiationPath, api.starting { try await initiateLogin($1) })
         router.post(RedirectsFeature.initiationPath, api.paged { try await initiateLoginByForm($1) })
         addCallback("/auth/{provider}/callback", to: &router)
