@@ -43,7 +43,7 @@ struct ClientMetadataCommand: AsyncParsableCommand {
 /// Registration 1.0 section 2 and its extensions.
 ///
 /// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
-/// not use it. A Telco Finder is a provider, too, under the name ``ProviderReference/telcoFinder(of:)``.
+/// not use it. A server at which no user signs in, such as a Telco Finder, is a provider, too.
 package enum ClientMetadata {
     /// A JSON object with a line for each member.
     /// - Parameter name: The provider's name in the configuration. Nil if there is one provider.
@@ -56,9 +56,7 @@ package enum ClientMetadata {
             throw AdministratorError("public_url is not set; set it, because all URLs of a registration begin with it")
         }
         let client = try Self.client(clientID, of: provider)
-        guard !provider.isTelcoFinder else {
-            return json(clientCredentials(of: client, scopes: provider.telcoFinder?.finder.scopes ?? [], publicURL))
-        }
+        guard provider.hasSignIns else { return json(clientCredentials(of: client, publicURL)) }
         let extensions = provider.extensions
         let path = "\(publicURL)/auth/\(provider.path)"
         let clientTypes = ClientType.allCases.filter { type in
@@ -118,12 +116,12 @@ package enum ClientMetadata {
     /// A client that gets tokens for itself only (RFC 6749 section 4.4): it has no redirect URI, and no response type
     /// in place of the usual `code` (RFC 7591 section 2).
     private static func clientCredentials(
-        of client: SignInConfiguration.Client, scopes: [String], _ publicURL: String
+        of client: SignInConfiguration.Client, _ publicURL: String
     ) -> Members {
         [
             ("client_id", .string(client.id.text)), ("response_types", []),
             ("grant_types", .texts([GrantType.clientCredentials.rawValue])),
-            ("scope", .string(scopes.joined(separator: " "))),
+            ("scope", .string(client.scopes.joined(separator: " "))),
         ] + authentication(of: client, publicURL)
     }
 

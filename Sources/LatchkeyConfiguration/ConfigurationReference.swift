@@ -6,9 +6,10 @@ public enum ConfigurationReference {
     /// (`zenkey.clients[].id`), of an API key and of a provider (`providers[].kind`) follow the list or group
     /// that they belong to.
     public static func keys(of settings: Settings) -> [ConfigurationKey] {
-        settings.all.filter { $0.successor == nil }.flatMap { setting in
+        let groups = SettingGroup.all(of: settings)
+        return settings.all.filter { $0.successor == nil }.flatMap { setting in
             [ConfigurationKey(setting, defaults: Configuration())]
-                + SettingGroup.all.filter { $0.list.prefix { $0 != "[" } == setting.name }.flatMap(\.keys)
+                + groups.filter { $0.list.prefix { $0 != "[" } == setting.name }.flatMap(\.keys)
         }
     }
 
@@ -53,8 +54,6 @@ struct SettingGroup: Sendable {
     let definition: String
     let keys: [ConfigurationKey]
     let schema: JSONValue
-    /// The names of its secrets. `telco_finder.private_key` is the key private_key of a group.
-    let secrets: [String]
 
     private init<Draft>(
         _ list: String, _ definition: String, _ settings: [Setting<Draft>], defaults: Draft, isText: Bool = false
@@ -63,17 +62,29 @@ struct SettingGroup: Sendable {
         self.definition = definition
         keys = settings.map { ConfigurationKey($0, in: list, defaults: defaults) }
         schema = ConfigurationSchema.group(of: settings, defaults: defaults, isText: isText).json
-        secrets = settings.filter(\.isSecret).compactMap { $0.name.split(separator: ".").last.map(String.init) }
     }
 
-    static let all = [
-        SettingGroup("api_keys", "api_key", APIKeyDraft.settings, defaults: APIKeyDraft(), isText: true),
-        SettingGroup(ClientDraft.setting.name, "client", ClientDraft.settings, defaults: ClientDraft(), isText: true),
-        SettingGroup(ProviderDraft.setting.name, "provider", ProviderDraft.settings, defaults: ProviderDraft()),
-        SettingGroup(
-            ProviderDraft.setting.name + "[].operators", "operator", ProviderDraft.operatorSettings,
-            defaults: ProviderDraft()),
-    ]
+    static func all(of settings: Settings) -> [SettingGroup] {
+        let providers = ProviderDraft.setting.name
+        return [
+            SettingGroup("api_keys", "api_key", APIKeyDraft.settings, defaults: APIKeyDraft(), isText: true),
+            SettingGroup(
+                ClientDraft.setting.name, "client", ClientDraft.settings, defaults: ClientDraft(), isText: true),
+            SettingGroup(providers, "provider", settings.ofProviders, defaults: ProviderDraft()),
+        ]
+            + settings.kinds.flatMap(\.lists).map {
+                SettingGroup("\(providers)[].\($0.key)", $0.definition, $0.settings, defaults: ProviderDraft())
+            }
+    }
+
+    /// The names of the secrets of all groups. `telco_finder.private_key` is the key private_key of a group.
+    static func secretNames(of settings: Settings) -> Set<String> {
+        func names<Draft>(_ settings: [Setting<Draft>]) -> [String] {
+            settings.filter(\.isSecret).compactMap { $0.name.split(separator: ".").last.map(String.init) }
+        }
+        let ofProviders = settings.ofProviders + settings.kinds.flatMap(\.lists).flatMap(\.settings)
+        return Set(names(APIKeyDraft.settings) + names(ClientDraft.settings) + names(ofProviders))
+    }
 }
 
 /// One key of the configuration.

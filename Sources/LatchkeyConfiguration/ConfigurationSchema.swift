@@ -15,7 +15,7 @@ public enum ConfigurationSchema {
         ]
         members +=
             group(of: settings.all, defaults: Configuration()).json.object?.members.map { ($0.name, $0.value) } ?? []
-        let definitions = SettingGroup.all.map { group in
+        let definitions = SettingGroup.all(of: settings).map { group in
             (group.definition, group.definition == "provider" ? provider(settings) : group.schema)
         }
         members.append(("definitions", .object(of: definitions)))
@@ -24,13 +24,13 @@ public enum ConfigurationSchema {
 
     /// The section of a provider, with the parameters of presets.
     private static func provider(_ settings: Settings) -> JSONValue {
-        let known = Set(ProviderDraft.settings.map(\.name))
+        let known = Set(settings.ofProviders.map(\.name))
         let names = Set(settings.presets?().flatMap { $0.parameters.map(\.name) } ?? []).subtracting(known)
         let parameters = names.sorted().map { name in
             Setting<ProviderDraft>(
                 name, .optional(.keyID), \.preset, "Of some presets, as `latchkey providers show` says.")
         }
-        return group(of: ProviderDraft.settings + parameters, defaults: ProviderDraft()).json
+        return group(of: settings.ofProviders + parameters, defaults: ProviderDraft()).json
     }
 
     private typealias Leaf = (path: [String], schema: JSONValue)

@@ -1,5 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
+import LatchkeyFeatures
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -53,35 +55,34 @@ extension CarrierSimulator {
     /// Its name in paths.
     static let numberProvider = "number"
 
-    /// The mobile operators as an administrator would configure them.
-    /// - Parameter key: Authenticates the server (`private_key_jwt`), and signs its requests.
-    func numberProviders(_ key: ClientKey, redirectURIs: [String]) -> [Configuration.Provider] {
-        guard let id = ClientID(Demo.numberClientID), let purpose = Purpose("dpv:FraudPreventionAndDetection")
-        else { return [] }
-        var client = Configuration.Client(id: id, authentication: .privateKeyJWT(key, audience: .endpoint))
-        client.redirectURIs = redirectURIs
-        client.clientTypes = Demo.clientTypes
-        client.signingKey = key
-        return operators.compactMap { provider(of: $0, client, purpose) }
-    }
-
-    private func provider(
-        of carrier: Carrier, _ client: Configuration.Client, _ purpose: Purpose
-    ) -> Configuration.Provider? {
-        let name = carrier.mccmnc
-        guard let issuer = EndpointURL(issuer(of: name) ?? "", policy: .allowLoopbackHTTP),
-            let root = EndpointURL(apiRoot(of: name) ?? "", policy: .allowLoopbackHTTP),
-            let apis = OperatorAPIs(root: root)
-        else { return nil }
-        let networks = Set((carrier.operatorProfile?.mccmncs ?? []).compactMap(MCCMNC.init))
-        var mobileOperator = MobileOperatorSettings(name: name, networks: networks, apis: apis, purpose: purpose)
-        (mobileOperator.simSwap.maximumAge, mobileOperator.simSwap.ifSwapped) = (72, .refuse)
-        var client = client
-        client.scopes = mobileOperator.scopes
-        var provider = Configuration.Provider(
-            id: "\(Self.numberProvider)/\(name)", kind: .camara, name: "Phone number", issuer: issuer, clients: [client]
-        )
-        provider.mobileOperator = mobileOperator
-        return provider
+    /// The mobile operators as an administrator would configure them; none in a build that has no such providers.
+    /// - Parameter key: In PEM. Authenticates the server (`private_key_jwt`), and signs its requests.
+    func numberProviders(_ key: Secret, redirectURIs: [String]) -> [Configuration.Provider] {
+        let operators = operators.map { carrier -> JSONValue in
+            let name = carrier.mccmnc
+            return .object(of: [
+                ("name", .string(name)), ("mccmnc", .texts(carrier.operatorProfile?.mccmncs ?? [])),
+                ("issuer", .string(issuer(of: name) ?? "")), ("api_root", .string(apiRoot(of: name) ?? "")),
+                ("client_id", .string(Demo.numberClientID)), ("private_key_file", "key"),
+            ])
+        }
+        let types: [(name: String, value: JSONValue?)] = Demo.clientTypes.map { uri, types in
+            (uri, .texts(types.map(\.rawValue)))
+        }
+        let provider: JSONValue = .object(of: [
+            ("kind", "camara"), ("name", "Phone number"), ("purpose", "dpv:FraudPreventionAndDetection"),
+            ("sim_swap", .object(of: [("max_age_hours", 72)])), ("redirect_uris", .texts(redirectURIs)),
+            ("client_types", .object(of: types)), ("operators", .array(operators)),
+        ])
+        let file: JSONValue = .object(of: [
+            ("allow_loopback_http", true), ("providers", .object(of: [(Self.numberProvider, provider)])),
+        ])
+        let texts = ["file": file.text, "key": key.exposed]
+        let files = FileReader { (path, _) throws(FileReader.ReadError) in
+            guard let text = texts[path] else { throw .notFound }
+            return FileReader.Contents(bytes: Array(text.utf8))
+        }
+        let loader = ConfigurationLoader(FeatureList.standard.settings, files: files)
+        return (try? loader.load(file: "file", environment: [:], purpose: .demo))?.configuration.providers ?? []
     }
 }

@@ -125,8 +125,7 @@ package struct Demo: Sendable {
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.issuers = simulator.issuers
         let known = Set(configuration.providers.map(\.path))
-        let numbers = try simulator.numberProviders(
-            ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
+        let numbers = simulator.numberProviders(key, redirectURIs: [redirectURI, appRedirectURI] + pages)
         for providers in [simulator.providers(for: client), numbers] {
             change(&configuration) { $0.providers += providers.filter { !known.contains($0.path) } }
         }

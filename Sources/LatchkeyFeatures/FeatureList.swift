@@ -77,10 +77,7 @@ extension FeatureList {
                 configuration.providers.first { !$0.nativeClients.isEmpty }
                     .map { "providers.\($0.id).native_audiences" }
             },
-            FeatureDemand("PhoneVerification") { configuration in
-                configuration.providers.first { $0.kind == .camara || $0.kind.takesProofs }
-                    .map { "providers.\($0.id)" }
-            },
+            FeatureDemand("PhoneVerification", ofKinds: [.camara, .firebasePNV, .aggregator]),
             FeatureDemand("PostgreSQL") { $0.database.postgresURLs.first?.key },
             FeatureDemand("ProviderResources") { configuration in
                 configuration.providers.first(where: \.rules.storesTokens).map { "providers.\($0.id).store_tokens" }

@@ -72,6 +72,9 @@ package protocol Feature: BasicFeature, APIFeature {
     /// The providers that it knows, whose names are presets in the configuration.
     static var presets: (@Sendable () -> [ProviderPreset])? { get }
 
+    /// The kinds of provider that it brings, as they are configured; nil for none.
+    static var kinds: ProviderKinds? { get }
+
     /// The paths to which the provider may send browsers back, for a client that has frontends of these types.
     static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
@@ -149,6 +152,7 @@ extension Feature {
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
     package static var presets: (@Sendable () -> [ProviderPreset])? { nil }
+    package static var kinds: ProviderKinds? { nil }
     package static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String] { [] }
@@ -278,6 +282,8 @@ public struct FeatureList: Sendable {
 
     /// The keys of the core and of the features.
     public var settings: Settings {
-        Settings(features.map { $0.settings }, presets: features.lazy.compactMap { $0.presets }.first, unmet: unmet)
+        Settings(
+            features.map { $0.settings }, presets: features.lazy.compactMap { $0.presets }.first,
+            kinds: features.compactMap { $0.kinds }, unmet: unmet)
     }
 }

@@ -4,13 +4,11 @@ package import LatchkeyConfiguration
 package import LatchkeyService
 import Logging
 package import Observability
-import OpenIDConnect
 import Primitives
 package import SignIn
 import Storage
-import StorageModel
 
-/// What is unsafe in the keys of providers that verify numbers, which are the core's.
+/// What is unsafe in the keys of providers that verify numbers.
 package struct PhoneVerificationSettings: FeatureSettings {
     package init() {}
 
@@ -65,8 +63,9 @@ package struct PhoneVerificationSettings: FeatureSettings {
                 )
             }
             + configuration.servers.filter { server in
-                server.telcoFinder?.finder.findsByAddress == true && !configuration.requestLimits.proxies.ranges.isEmpty
-                    && configuration.requestLimits.proxies.portField == nil
+                let proxies = configuration.requestLimits.proxies
+                return server[TelcoFinderRules.self]?.finder.findsByAddress == true && !proxies.ranges.isEmpty
+                    && proxies.portField == nil
             }.map { server in
                 (
                     "providers",
@@ -92,6 +91,8 @@ package struct PhoneVerificationFeature: Feature {
         clock = context.clock
     }
 
+    package static var kinds: ProviderKinds? { ProviderDraft.kinds }
+
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? {
@@ -103,9 +104,9 @@ package struct PhoneVerificationFeature: Feature {
         let operators = configured.compactMap { one in
             one.mobileOperator.map { MobileOperator(settings: $0, server: server(one)) }
         }
-        let finder = configured.first(where: \.isTelcoFinder).flatMap { finder in
-            finder.telcoFinder.map { OperatorFinder(rules: $0, relyingParty: server(finder).relyingParty) }
-        }
+        let finder = configured.compactMap { other in
+            other[TelcoFinderRules.self].map { OperatorFinder(rules: $0, relyingParty: server(other).relyingParty) }
+        }.first
         return group(provider.path, operators, finder)
     }
 

@@ -4,7 +4,6 @@ package import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 package import SignIn
-import StorageModel
 
 /// The routes for verifications of a signed-in user's phone number (docs/verified-numbers.md).
 extension VerifyPhoneNumber {

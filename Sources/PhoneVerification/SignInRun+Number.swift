@@ -2,7 +2,6 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
-import StorageModel
 import Synchronization
 
 /// The number of a user's device, from the mobile operator.

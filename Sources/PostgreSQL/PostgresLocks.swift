@@ -1,4 +1,3 @@
-import Primitives
 import Storage
 import StorageModel
 

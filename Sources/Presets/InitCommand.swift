@@ -78,7 +78,7 @@ struct InitCommand: ParsableCommand {
     private static func pair(_ text: String) throws -> (name: String, value: String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { throw failed("--set takes key=value, such as client_id=abc", 64) }
-        guard !ProviderPreset.secretKeys.contains(parts[0]) else {
+        guard !ProviderPreset.secretKeys(of: FeatureList.ofProgram.settings).contains(parts[0]) else {
             throw failed("\(parts[0]) would show a secret in the list of processes; set \(parts[0])_file", 64)
         }
         return (parts[0], parts[1])

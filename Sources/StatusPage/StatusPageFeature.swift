@@ -202,8 +202,8 @@ struct ProviderNames: Sendable {
 
     init(_ configuration: Configuration) {
         for provider in configuration.providers {
-            providers[provider.id] =
-                provider.mobileOperator.map { "\(provider.name): \($0.name)" } ?? provider.name
+            let operatorName = ProviderReference(text: provider.id).operatorName
+            providers[provider.id] = provider.name + (operatorName.map { ": \($0)" } ?? "")
         }
         for (network, issuer) in configuration.zenkey.issuers {
             networks[issuer.text, default: []].append(network.text)

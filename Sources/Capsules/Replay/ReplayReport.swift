@@ -189,7 +189,7 @@ extension CapsuleReplay {
 extension Configuration {
     /// What the token of a capsule is judged by at a provider, which the capsule names.
     fileprivate func replaySettings(of provider: String) throws(CapsuleReplay.ReplayError) -> ReplaySettings {
-        guard let known = servers.first(where: { $0.id == provider && !$0.isTelcoFinder }) else {
+        guard let known = allProviders.first(where: { $0.id == provider }) else {
             throw CapsuleReplay.ReplayError(
                 .configuration, "the configuration has no provider \(CapsuleReplay.shown(provider))")
         }

@@ -23,17 +23,16 @@ struct ServerExamination {
     mutating func examine() async {
         ok("the issuer is \(provider.issuer)")
         if party == .provider { for client in known.clients { examineAuthentication(of: client) } }
-        if !known.isTelcoFinder {
+        if known.hasSignIns {
             examineDemands()
             examineBackchannel()
             examineDeviations()
             if let profile = known.profile { ok("the settings meet the profile \(profile.rawValue)") }
             if provider.jwksURI != nil { await examineKeys() }
         }
-        if let signer = known.mobileOperator?.credentials?.signer {
+        for (setting, certificate) in known.certificates {
             let fix = "get a new certificate, and restart the server"
-            findings.append(
-                doctor.finding(signer.certificate.validity, "\(subject), digital_credential", fix: fix))
+            findings.append(doctor.finding(certificate.validity, "\(subject), \(setting)", fix: fix))
         }
         await reachEndpoints()
     }

@@ -244,7 +244,7 @@ struct TokenExplainer {
     }
 
     private func source() throws(AdministratorError) -> Source {
-        let known = configuration.servers.filter { !$0.isTelcoFinder }
+        let known = configuration.allProviders
         guard let provider = known.first(where: { $0.id == question.provider }) else {
             let names = known.filter { $0.kind != .oauth2 }.map(\.id)
             throw AdministratorError(

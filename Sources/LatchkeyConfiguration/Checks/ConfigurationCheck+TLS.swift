@@ -99,11 +99,10 @@ extension ConfigurationCheck {
                 guard let fault = Self.fault(of: certificate.validity, at: now) else { continue }
                 warn(key, "the certificate of the client \(client.id.text) \(fault.reason)", fault.remedy)
             }
-            if let signer = provider.mobileOperator?.credentials?.signer,
-                let fault = Self.fault(of: signer.certificate.validity, at: now)
-            {
+            for (setting, certificate) in provider.certificates {
+                guard let fault = Self.fault(of: certificate.validity, at: now) else { continue }
                 warn(
-                    key, "the certificate of digital_credential of \(provider.id) \(fault.reason)",
+                    key, "the certificate of \(setting) of \(provider.id) \(fault.reason)",
                     "get a new one, and restart the server: phones refuse requests with an expired one")
             }
         }

@@ -1,6 +1,4 @@
-internal import OpenIDConnect
 internal import Primitives
-internal import SignIn
 
 /// An item of `api_keys` that is a group of keys, while it is read.
 struct APIKeyDraft: GroupDraft {

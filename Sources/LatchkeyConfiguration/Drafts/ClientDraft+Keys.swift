@@ -113,7 +113,7 @@ extension ClientDraft {
 
     /// Reads ``certificateFile``, which must be usable with ``certificateKey``; false after reporting what is wrong
     /// with the file.
-    mutating func readCertificate(_ context: inout ReadingContext) throws(InvalidValueError) -> Bool {
+    package mutating func readCertificate(_ context: inout ReadingContext) throws(InvalidValueError) -> Bool {
         guard let path = certificateFile else {
             try require(
                 certificateKey == nil, else: "has certificate_key, but no certificate_file", "give it")

@@ -1,22 +1,22 @@
-internal import OpenIDConnect
-internal import Primitives
-internal import SignIn
+package import OpenIDConnect
+package import Primitives
+package import SignIn
 
 /// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
 /// environment.
-struct ClientDraft: GroupDraft {
+package struct ClientDraft: GroupDraft {
     /// The kind of its provider.
-    var kind = ProviderKind.zenkey
-    var id: ClientID?
+    package var kind = ProviderKind.zenkey
+    package var id: ClientID?
     /// What is not made of several settings.
-    var rules = SignInConfiguration.ClientRules()
+    package var rules = SignInConfiguration.ClientRules()
     var secret: Secret?
     var method: ClientAuthenticationMethod?
     var basicEncoding: BasicCredentialsEncoding?
     var privateKey = SigningKeyDraft()
     var otherPrivateKey = SigningKeyDraft()
-    var certificateFile: String?
-    var certificateKey: Secret?
+    package var certificateFile: String?
+    package var certificateKey: Secret?
     var assertionAudience: ClientAssertionAudience?
     var secretIssuer: String?
     var secretAudience: EndpointURL?
@@ -24,13 +24,15 @@ struct ClientDraft: GroupDraft {
     var userInfo = EncryptionDraft()
     var decryptionKey = DecryptionKeyDraft()
     var otherDecryptionKey = DecryptionKeyDraft()
-    var place = GroupPlace()
+    package var place = GroupPlace()
+
+    package init() {}
 
     /// Whether its provider has ID tokens.
     var hasIDTokens: Bool { kind != .oauth2 && kind != .aggregator }
 
     /// The client, or nil after reporting what is wrong with it.
-    mutating func finished(_ context: inout ReadingContext) -> Configuration.Client? {
+    package mutating func finished(_ context: inout ReadingContext) -> Configuration.Client? {
         guard !place.isBroken else { return nil }
         do throws(InvalidValueError) {
             guard let id else { throw InvalidValueError("has no id", "give it") }

@@ -1,16 +1,16 @@
 internal import OpenIDConnect
-internal import Primitives
-internal import SignIn
+package import Primitives
+package import SignIn
 
-/// A provider of `providers`, or one of its mobile operators, while it is read. What a kind of provider does not have
+/// A provider of `providers`, or one of several in its section, while it is read. What a kind of provider does not have
 /// is left as it is.
-struct ProviderDraft: GroupDraft {
-    var id = ""
+package struct ProviderDraft: GroupDraft {
+    package var id = ""
     var kind = ProviderKind.oidc
     var name = ""
     var preset: String?
     var color: String?
-    var issuer: EndpointURL?
+    package var issuer: EndpointURL?
     /// The issuer with the placeholder of a tenant, if it has one.
     var issuerTemplate: String?
     /// Their ids, or `any`.
@@ -19,27 +19,18 @@ struct ProviderDraft: GroupDraft {
     var subject: UserEndpoint.Member?
     var emailsEndpoint: EndpointURL?
     var profile: SecurityProfile?
-    var rules = ServerRules()
+    package var rules = ServerRules()
     var clients: [ClientDraft] = []
-    var purpose: Purpose?
-    var simSwap = SIMSwapPolicy()
-    var telcoFinder = TelcoFinderDraft()
-    var operatorName: String?
-    var finderID: String?
-    var networks: Set<MCCMNC> = []
-    var apiRoot: EndpointURL?
-    var takesHashes = false
-    var deployment = OperatorDeployment()
-    /// What all clients have; without a list of clients, the only one. At an operator this server; of the provider,
-    /// what it is at each of them.
-    var client = ClientDraft()
-    var operators: [ProviderDraft] = []
-    var projectNumber: String?
-    var projectID: String?
-    var numberRules = NumberSignInRules()
-    var aggregator = AggregatorRules()
-    var credentials = CredentialRequestDraft()
-    var place = GroupPlace()
+    /// What all clients have; without a list of clients, the only one. Of a kind that a feature brings this server.
+    package var client = ClientDraft()
+    package var place = GroupPlace()
+    private var ofFeatures = FeatureValues()
+
+    /// What the keys of a feature have said, by the type of the value.
+    package subscript<Value: Sendable>(_ type: Value.Type) -> Value? {
+        get { ofFeatures[type] }
+        set { ofFeatures[type] = newValue }
+    }
 
     /// The key that holds the providers.
     static let setting = Setting<Configuration>(
@@ -69,7 +60,7 @@ struct ProviderDraft: GroupDraft {
         return nil
     }
 
-    /// The provider, or one for each of its mobile operators; none after reporting what is wrong.
+    /// The provider, or several of a kind that a feature brings; none after reporting what is wrong.
     private static func read(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> [Configuration.Provider] {
         context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
             let id = entry.name
@@ -90,15 +81,18 @@ struct ProviderDraft: GroupDraft {
             // It decides which other keys there are.
             let kind = entries.lazy.filter { $0.name == "kind" }.compactMap { ProviderKind($0.node) }.first
             if let kind { draft.kind = kind }
-            SettingsReader.read(
-                entries, at: entry.origin, settings, of: kind, requiring: kind != nil, into: &draft, &context)
-            guard kind != nil else { return [] }
-            return switch kind {
-            case .camara: draft.finishedOperators(&context)
-            case .firebasePNV: draft.finishedFirebase().map { [$0] } ?? []
-            case .aggregator: draft.finishedAggregator(&context).map { [$0] } ?? []
-            default: draft.finished(&context).map { [$0] } ?? []
+            let reader = kind.flatMap(context.settings.reader)
+            if let kind, reader == nil, ![.oidc, .oauth2].contains(kind) {
+                let demand = context.settings.demand(of: kind)
+                context.refuse(entry.origin, demand.reason, demand.remedy)
+                return []
             }
+            SettingsReader.read(
+                entries, at: entry.origin, context.settings.ofProviders, of: kind, requiring: kind != nil, into: &draft,
+                &context)
+            guard kind != nil else { return [] }
+            guard let reader else { return draft.finished(&context).map { [$0] } ?? [] }
+            return draft.place.isBroken ? [] : reader(&draft, &context)
         }
     }
 
@@ -186,7 +180,7 @@ struct ProviderDraft: GroupDraft {
     }
 
     /// What every kind of provider has; nil without an issuer.
-    func provider(_ id: String, _ clients: [Configuration.Client]) -> Configuration.Provider? {
+    package func provider(_ id: String, _ clients: [Configuration.Client]) -> Configuration.Provider? {
         guard let issuer else { return nil }
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
         provider.color = color

@@ -19,11 +19,12 @@ extension Configuration {
         }
     }
 
-    /// The servers that clients are registered with: all providers, and Telco Finders, at which users do not sign in.
+    /// Those of the ``Provider/others`` of all providers.
+    private var others: [Provider] { providers.flatMap(\.others) }
+
+    /// The servers that clients are registered with: all providers, and those at which users do not sign in.
     public var servers: [Provider] {
-        var finders: [String: Provider] = [:]
-        for provider in providers where finders[provider.path] == nil { finders[provider.path] = provider.finder }
-        return allProviders + finders.values.sorted { $0.id < $1.id }
+        allProviders + others.sorted { $0.id < $1.id }
     }
 
     /// The names of ``servers`` in paths.
@@ -32,8 +33,8 @@ extension Configuration {
         return servers.map(\.path).filter { seen.insert($0).inserted }
     }
 
-    /// All clients whose keys are published: the clients of sign-ins, and this server at each Telco Finder.
-    public var keyHolders: [Client] { allClients + servers.filter(\.isTelcoFinder).flatMap(\.clients) }
+    /// All clients whose keys are published: the clients of sign-ins, and this server at the other servers.
+    public var keyHolders: [Client] { allClients + others.flatMap(\.clients) }
 
     /// The keys whose public halves are published, each once.
     public var publishedKeys: [ClientKey] {
@@ -128,38 +129,18 @@ extension Configuration {
         public var clients: [Client]
         /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
         public var mustSignBackchannelRequests: Bool { rules.backchannelTokenDelivery != .off && profile != nil }
-        /// The operator that this is; for ``ProviderKind/camara`` only. ``id`` is its key then.
-        public var mobileOperator: MobileOperatorSettings?
-
-        /// The Telco Finder of its provider; for ``ProviderKind/camara`` only.
-        public var telcoFinder: TelcoFinderRules?
-
-        /// How its numbers sign users in; for ``ProviderKind/firebasePNV`` and ``ProviderKind/aggregator`` only.
-        public var numberRules: NumberSignInRules?
-
-        /// How it is asked; for ``ProviderKind/aggregator`` only.
-        public var aggregator: AggregatorRules?
+        /// The root of its APIs; nil if it has none.
+        public var apiRoot: EndpointURL?
+        /// Further servers that it asks, such as a Telco Finder.
+        public var others: [Provider] = []
+        /// Whether users sign in there; not at a server of ``others``.
+        public var hasSignIns = true
+        /// Those that it has besides its clients', each with the setting that names it.
+        public var certificates: [(setting: String, certificate: TLSClientCertificate)] = []
+        private var ofFeatures = FeatureValues()
 
         /// Its name in paths. A mobile operator's ends before the slash in ``id``.
         public var path: String { ProviderReference(text: id).provider }
-
-        /// Its Telco Finder as a server with one client.
-        fileprivate var finder: Provider? {
-            guard let telcoFinder else { return nil }
-            var finder = Provider(
-                id: ProviderReference.telcoFinder(of: path).text, kind: .camara, issuer: telcoFinder.issuer,
-                clients: [telcoFinder.client])
-            finder.telcoFinder = telcoFinder
-            return finder
-        }
-
-        /// Whether it is a Telco Finder, and not a provider that has one.
-        package var isTelcoFinder: Bool { id == ProviderReference.telcoFinder(of: path).text }
-
-        /// The root of its APIs; nil if it has none.
-        package var apiRoot: EndpointURL? {
-            isTelcoFinder ? telcoFinder?.finder.apis.root : mobileOperator?.apis.root
-        }
 
         /// The clients that have settings of native sign-ins. Firebase has the nonce of these, but no such sign-ins.
         package var nativeClients: [Client] {
@@ -179,6 +160,12 @@ extension Configuration {
             self.name = name ?? id
             self.issuer = issuer
             self.clients = clients
+        }
+
+        /// What a feature says of it, by the type of the value.
+        public subscript<Value: Sendable>(_ type: Value.Type) -> Value? {
+            get { ofFeatures[type] }
+            set { ofFeatures[type] = newValue }
         }
 
         /// A member of ``rules``.

@@ -72,8 +72,8 @@ public struct Configuration: Sendable {
 
     /// The keys that it has values of.
     package internal(set) var settings = Settings.core
-    /// The settings of features, by their types.
-    var features: [ObjectIdentifier: any FeatureSettings] = [:]
+    /// The settings of features.
+    var features = FeatureValues()
 
     public init() {}
 

@@ -42,7 +42,7 @@ public struct ConfigurationLoader: Sendable {
         file: String?, environment: [String: String], arguments: SettingArguments = SettingArguments(),
         purpose: Purpose = .serve
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
-        var context = ReadingContext(files: files, presets: settings.presets)
+        var context = ReadingContext(files: files, settings: settings)
         let document = readFile(named: file, &context)
         var reader = SettingsReader(settings.all)
         reader.collect(document?.entries ?? [], &context)
@@ -51,6 +51,7 @@ public struct ConfigurationLoader: Sendable {
         var configuration = Configuration()
         configuration.settings = settings
         var origins: [String: ConfigurationOrigin] = [:]
+        let secretNames = SettingGroup.secretNames(of: settings)
         var secretsInFile: Set<String> = []
         for setting in settings.all {
             let argument = arguments.node(of: setting.name, &context)
@@ -58,7 +59,7 @@ public struct ConfigurationLoader: Sendable {
             if let node = reader.values[setting.name], override == nil || setting.isMerged {
                 setting.apply(node, to: &configuration, &context)
                 origins[setting.name] = node.origin
-                if setting.isSecret, node.holdsSecret() { secretsInFile.insert(setting.name) }
+                if setting.isSecret, node.holdsSecret(secretNames) { secretsInFile.insert(setting.name) }
             }
             if let override {
                 setting.apply(override, to: &configuration, &context)

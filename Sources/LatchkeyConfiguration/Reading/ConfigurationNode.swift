@@ -1,8 +1,8 @@
 internal import Primitives
 
 /// A value of the file or the environment, before it is interpreted.
-struct ConfigurationNode: Sendable {
-    enum Value: Sendable {
+package struct ConfigurationNode: Sendable {
+    package enum Value: Sendable {
         case text(String)
         /// Nothing, `~` or `null`, unquoted.
         case empty
@@ -11,8 +11,8 @@ struct ConfigurationNode: Sendable {
         case mapping([ConfigurationEntry])
     }
 
-    var value: Value
-    var origin: ConfigurationOrigin
+    package var value: Value
+    package var origin: ConfigurationOrigin
     /// The path of the separate file that the value was read from, because the key ends in `_file`; nil for others.
     var secretFile: String?
 
@@ -41,13 +41,14 @@ struct ConfigurationNode: Sendable {
 
     /// Whether the value of a secret setting has a secret itself, rather than the names of files that have them: a
     /// text, such as `id:secret`, or a secret key of a client, API key, provider or operator.
-    func holdsSecret(isSecret: Bool = true) -> Bool {
+    /// - Parameter names: The names of secret keys.
+    func holdsSecret(_ names: Set<String>, isSecret: Bool = true) -> Bool {
         switch value {
         case .text: isSecret && secretFile == nil
         case .empty: false
-        case .list(let items): items.contains { $0.holdsSecret(isSecret: isSecret) }
+        case .list(let items): items.contains { $0.holdsSecret(names, isSecret: isSecret) }
         case .mapping(let entries):
-            entries.contains { $0.node.holdsSecret(isSecret: Self.secretNames.contains($0.name)) }
+            entries.contains { $0.node.holdsSecret(names, isSecret: names.contains($0.name)) }
         }
     }
 
@@ -64,10 +65,8 @@ struct ConfigurationNode: Sendable {
         return end
     }
 
-    private static let secretNames = Set(SettingGroup.all.flatMap(\.secrets))
-
     /// The kind of value, for problems.
-    var kind: String {
+    package var kind: String {
         switch value {
         case .text: "a single value"
         case .empty: "empty"
@@ -77,8 +76,8 @@ struct ConfigurationNode: Sendable {
     }
 }
 
-struct ConfigurationEntry: Sendable {
-    var name: String
-    var origin: ConfigurationOrigin
-    var node: ConfigurationNode
+package struct ConfigurationEntry: Sendable {
+    package var name: String
+    package var origin: ConfigurationOrigin
+    package var node: ConfigurationNode
 }

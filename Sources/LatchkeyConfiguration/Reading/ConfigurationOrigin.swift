@@ -44,8 +44,8 @@ enum Printable {
 }
 
 extension String {
-    static let lowerCaseAndDigits = "abcdefghijklmnopqrstuvwxyz0123456789"
-    static let alphanumerics = lowerCaseAndDigits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    package static let lowerCaseAndDigits = "abcdefghijklmnopqrstuvwxyz0123456789"
+    package static let alphanumerics = lowerCaseAndDigits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-    func consists(of characters: String) -> Bool { utf8.allSatisfy(characters.utf8.contains) }
+    package func consists(of characters: String) -> Bool { utf8.allSatisfy(characters.utf8.contains) }
 }

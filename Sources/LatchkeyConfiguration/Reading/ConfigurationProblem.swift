@@ -61,13 +61,12 @@ public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConver
     }
 }
 
-struct ProblemList: Sendable {
+package struct ProblemList: Sendable {
     private(set) var problems: [ConfigurationProblem] = []
     private(set) var omitted = 0
 
     /// The number of problems found, kept or not.
-    var count: Int { problems.count + omitted }
-    var isEmpty: Bool { problems.isEmpty }
+    package var count: Int { problems.count + omitted }
     var isFull: Bool { problems.count >= ConfigurationErrors.limit }
 
     mutating func add(_ key: String, _ origin: ConfigurationOrigin, _ reason: String, _ remedy: String) {

@@ -1,3 +1,5 @@
+package import SignIn
+
 /// The settings of a feature. They are in the configuration like those of the core.
 ///
 /// ```swift
@@ -51,10 +53,31 @@ public struct NoSettings: FeatureSettings {
 
 extension Configuration {
     public subscript<Group: FeatureSettings>(_: Group.Type) -> Group {
-        get { features[ObjectIdentifier(Group.self)] as? Group ?? Group() }
-        set { features[ObjectIdentifier(Group.self)] = newValue }
+        get { features[Group.self] ?? Group() }
+        set { features[Group.self] = newValue }
     }
 }
+
+/// Values of features, each by its type.
+struct FeatureValues: Sendable {
+    private var values: [ObjectIdentifier: any Sendable] = [:]
+
+    subscript<Value: Sendable>(_ type: Value.Type) -> Value? {
+        get { values[ObjectIdentifier(type)] as? Value }
+        set { values[ObjectIdentifier(type)] = newValue }
+    }
+}
+
+/// Makes the providers of a section whose keys are read; none after reporting what is wrong.
+package typealias ProviderReader =
+    @Sendable (inout ProviderDraft, inout ReadingContext) -> [Configuration.Provider]
+
+/// Kinds of provider that a feature brings: their readers, the keys that only they have, and of those that hold lists of
+/// groups the name of such a group in the schema, with its keys.
+package typealias ProviderKinds = (
+    readers: [ProviderKind: ProviderReader], settings: [Setting<ProviderDraft>],
+    lists: [(key: String, definition: String, settings: [Setting<ProviderDraft>])]
+)
 
 extension Setting where Root: FeatureSettings {
     fileprivate var inConfiguration: Setting<Configuration> {

@@ -80,7 +80,9 @@ package struct ProviderPreset: Sendable {
     }
 
     /// The keys of a section whose values are secrets.
-    package static var secretKeys: Set<String> { Set(ProviderDraft.settings.filter(\.isSecret).map(\.name)) }
+    package static func secretKeys(of settings: Settings) -> Set<String> {
+        Set(settings.ofProviders.filter(\.isSecret).map(\.name))
+    }
 
     /// The text of one of its settings, such as `name`.
     package func setting(_ key: String) -> String? { settings.first { $0.name == key }?.node.text }
@@ -93,7 +95,7 @@ package struct ProviderPreset: Sendable {
         let given = entries.first { $0.name == "preset" }
         guard given != nil || !entries.contains(where: { $0.name == "kind" }) else { return entries }
         let (origin, subject) = given.map { ($0.origin, "has a preset") } ?? (section.origin, "has no kind")
-        guard let presets = context.presets?() else {
+        guard let presets = context.settings.presets?() else {
             context.refuse(
                 origin, "\(subject), which needs the feature Presets, which this build of the program does not have",
                 "run a build with the trait Presets, or give the kind and its settings")

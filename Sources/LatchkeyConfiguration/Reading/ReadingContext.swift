@@ -1,24 +1,23 @@
-internal import OpenIDConnect
 internal import Primitives
 
-struct ReadingContext: Sendable {
+package struct ReadingContext: Sendable {
     let files: FileReader
-    /// Those of ``Settings/presets``.
-    let presets: (@Sendable () -> [ProviderPreset])?
+    /// The keys of the program.
+    let settings: Settings
     /// Which URLs providers may have; decided by `allow_loopback_http`, which is read first.
     var policy = EndpointURL.Policy.httpsOnly
     /// `public_url`, which is read before the providers.
     var publicURL: EndpointURL?
     /// The key whose value is being read, for the problems.
     var key = ""
-    var problems = ProblemList()
+    package var problems = ProblemList()
     var warnings = ProblemList()
     /// The settings that presets give, by their keys: with the preset, and the place of the provider's section.
     var ofPresets: [String: (preset: String, section: ConfigurationOrigin)] = [:]
     /// `zenkey.clients` so far: the environment may add secrets to the file's clients.
     var clients: [ClientDraft] = []
 
-    mutating func refuse(
+    package mutating func refuse(
         if isBroken: Bool = true, _ origin: ConfigurationOrigin, _ reason: String, _ remedy: String
     ) {
         if isBroken { problems.add(key, origin, reason, remedy) }
@@ -43,7 +42,7 @@ struct ReadingContext: Sendable {
     }
 
     /// Reads a key beneath the current one: `suffix` is `.name` or `[0]`.
-    mutating func beneath<Result>(_ suffix: String, _ body: (inout ReadingContext) -> Result) -> Result {
+    package mutating func beneath<Result>(_ suffix: String, _ body: (inout ReadingContext) -> Result) -> Result {
         let outer = key
         key = outer.isEmpty && suffix.hasPrefix(".") ? String(suffix.dropFirst()) : outer + suffix
         defer { key = outer }

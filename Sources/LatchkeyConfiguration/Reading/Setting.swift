@@ -1,9 +1,9 @@
 internal import Primitives
-internal import SignIn
+package import SignIn
 
 /// A key: its name, its meaning, and where its value goes.
 public struct Setting<Root: Sendable>: Sendable {
-    let name: String
+    package let name: String
     /// The name that configurations of earlier versions have; it is read with a warning.
     var formerName: String?
     /// The values it takes, with an article.
@@ -48,14 +48,26 @@ extension Setting {
         }
     }
 
+    /// A list of groups, such as clients.
+    /// - Parameter definition: The name of such a group in the schema.
+    package init(
+        _ name: String, _ type: String, of definition: String, isSecret: Bool = false, _ meaning: String,
+        set: @escaping @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void,
+        show: @escaping @Sendable (Root) -> String
+    ) {
+        self.init(
+            name: name, type: type, schema: .list(of: .definition(definition)), isSecret: isSecret, meaning: meaning,
+            set: set, show: show)
+    }
+
     /// A setting that its group must have; one of a separate group, such as `telco_finder.issuer`, if anything of
     /// that group is given.
-    func required(_ demand: String = "give it", of kind: ProviderKind? = nil) -> Setting {
+    package func required(_ demand: String = "give it", of kind: ProviderKind? = nil) -> Setting {
         altered(self) { ($0.demand, $0.demandingKind) = (demand, kind) }
     }
 
     /// A setting of some kinds of provider, which its meaning then names.
-    func of(_ kinds: ProviderKind...) -> Setting {
+    package func of(_ kinds: ProviderKind...) -> Setting {
         altered(self) {
             $0.kinds = Set(kinds)
             $0.meaning += " For \($0.kindNames.joined(separator: " and ")) only."
@@ -65,7 +77,7 @@ extension Setting {
     var kindNames: [String] { ProviderKind.allCases.filter(kinds.contains).map(\.rawValue) }
 
     /// A setting whose meaning says the default.
-    func withoutDefault() -> Setting { altered(self) { $0.show = { _ in "" } } }
+    package func withoutDefault() -> Setting { altered(self) { $0.show = { _ in "" } } }
 
     /// A setting of which a reload takes something over.
     func reloaded(_ reload: ConfigurationKey.Reload) -> Setting { altered(self) { $0.reload = reload } }

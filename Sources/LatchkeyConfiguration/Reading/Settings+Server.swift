@@ -1,7 +1,6 @@
 internal import HTTPServer
 internal import LatchkeyAPI
 internal import OpenIDConnect
-internal import SignIn
 
 /// The keys of connections, received and made, of what is measured, and of operation.
 extension Settings {

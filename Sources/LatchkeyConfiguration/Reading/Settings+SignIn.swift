@@ -2,7 +2,6 @@ internal import HTTPServer
 internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import SignIn
-internal import StorageModel
 
 /// The keys of sign-ins, accounts and sessions.
 extension Settings {

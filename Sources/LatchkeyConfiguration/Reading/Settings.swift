@@ -1,20 +1,29 @@
 internal import HTTPServer
 internal import LatchkeyAPI
-internal import OpenIDConnect
 internal import Primitives
-internal import SignIn
+package import SignIn
 
 /// What keys of the core ask of a feature, which a build may lack.
 public struct FeatureDemand: Sendable {
     /// The feature, by the trait that adds it to a build.
     package let trait: String
+    /// The kinds of provider that it brings.
+    let kinds: Set<ProviderKind>
     /// The key of a configuration that asks for the feature; nil if there is none.
     let key: @Sendable (Configuration) -> String?
 
     package init(_ trait: String, _ key: @escaping @Sendable (Configuration) -> String?) {
-        self.trait = trait
-        self.key = key
+        (self.trait, self.kinds, self.key) = (trait, [], key)
     }
+
+    /// The keys are those of providers of some kinds.
+    package init(_ trait: String, ofKinds kinds: Set<ProviderKind>) {
+        (self.trait, self.kinds) = (trait, kinds)
+        key = { $0.providers.first { kinds.contains($0.kind) }.map { "providers.\($0.id)" } }
+    }
+
+    var reason: String { "needs the feature \(trait), which this build of the program does not have" }
+    var remedy: String { "run a build with the trait \(trait), or change the key" }
 }
 
 /// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
@@ -28,6 +37,7 @@ public struct Settings: Sendable {
     let groups: [any FeatureSettings.Type]
     /// The providers that a feature knows; nil where no feature does.
     let presets: (@Sendable () -> [ProviderPreset])?
+    let kinds: [ProviderKinds]
     private let unmet: [FeatureDemand]
     let ofFeatures: [Setting<Configuration>]
     let all: [Setting<Configuration>]
@@ -35,15 +45,19 @@ public struct Settings: Sendable {
     /// The settings of the core and of some features.
     /// - Parameter unmet: What keys of the core ask of other features. A configuration that has one is refused.
     public init(_ features: [any FeatureSettings.Type], unmet: [FeatureDemand] = []) {
-        self.init(features, presets: nil, unmet: unmet)
+        self.init(features, presets: nil, kinds: [], unmet: unmet)
     }
 
-    /// - Parameter presets: The providers that a feature knows; nil where no feature does.
+    /// - Parameters:
+    ///   - presets: The providers that a feature knows; nil where no feature does.
+    ///   - kinds: The kinds of provider that features bring.
     package init(
-        _ features: [any FeatureSettings.Type], presets: (@Sendable () -> [ProviderPreset])?, unmet: [FeatureDemand]
+        _ features: [any FeatureSettings.Type], presets: (@Sendable () -> [ProviderPreset])?, kinds: [ProviderKinds],
+        unmet: [FeatureDemand]
     ) {
         groups = features
         self.presets = presets
+        self.kinds = kinds
         self.unmet = unmet
         ofFeatures = features.flatMap { $0.inConfiguration }
         all = ofFeatures.reduce(into: Self.ofCore) { all, setting in
@@ -57,12 +71,20 @@ public struct Settings: Sendable {
     package func unmetDemands(of configuration: Configuration) -> [ConfigurationProblem] {
         unmet.compactMap { demand in
             demand.key(configuration).map { key in
-                ConfigurationProblem(
-                    key: key,
-                    reason: "needs the feature \(demand.trait), which this build of the program does not have",
-                    remedy: "run a build with the trait \(demand.trait), or change the key")
+                ConfigurationProblem(key: key, reason: demand.reason, remedy: demand.remedy)
             }
         }
+    }
+
+    /// The keys of a provider's section.
+    var ofProviders: [Setting<ProviderDraft>] { ProviderDraft.settings + kinds.flatMap(\.settings) }
+
+    /// What makes the providers of a section of a kind that a feature brings; nil if none does.
+    func reader(of kind: ProviderKind) -> ProviderReader? { kinds.lazy.compactMap { $0.readers[kind] }.first }
+
+    /// What a kind of provider that no feature of the build has asks for.
+    func demand(of kind: ProviderKind) -> FeatureDemand {
+        unmet.first { $0.kinds.contains(kind) } ?? FeatureDemand("of \(kind.rawValue)", ofKinds: [kind])
     }
 
     private static let ofCore: [Setting<Configuration>] =

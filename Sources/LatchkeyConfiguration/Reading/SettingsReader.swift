@@ -1,7 +1,7 @@
-internal import SignIn
+package import SignIn
 
 /// Finds the values of settings in a mapping of the file, and the keys that are not settings.
-struct SettingsReader<Root: Sendable> {
+package struct SettingsReader<Root: Sendable> {
     /// By name and former name.
     private let settings: [String: Setting<Root>]
     /// `http` and `http.limits`, where `http.limits.max_connections` is a setting. The former name of a setting may be
@@ -120,21 +120,21 @@ struct SettingsReader<Root: Sendable> {
 }
 
 /// A group of a list, such as a client, while it is read.
-protocol GroupDraft: Sendable {
+package protocol GroupDraft: Sendable {
     var place: GroupPlace { get set }
 }
 
 /// Where a group is, and what it has.
-struct GroupPlace: Sendable {
-    var origin = ConfigurationOrigin.none
-    var given: [String: ConfigurationOrigin] = [:]
+package struct GroupPlace: Sendable {
+    package var origin = ConfigurationOrigin.none
+    package var given: [String: ConfigurationOrigin] = [:]
     var isBroken = false
 }
 
 extension SettingsReader where Root: GroupDraft {
     /// Sets the values of a group, and reports the rest of it and what it lacks.
     /// - Parameter kind: The kind of the provider that the group is of; nil where all settings are of all kinds.
-    static func read(
+    package static func read(
         _ entries: [ConfigurationEntry], at origin: ConfigurationOrigin, _ settings: [Setting<Root>],
         of kind: ProviderKind? = nil, requiring: Bool = true, into root: inout Root, _ context: inout ReadingContext
     ) {

@@ -1,4 +1,3 @@
-internal import OpenIDConnect
 import Primitives
 
 /// Redirect URIs of apps.

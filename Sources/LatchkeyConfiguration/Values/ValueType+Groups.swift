@@ -1,10 +1,10 @@
 internal import OpenIDConnect
-internal import Primitives
+package import Primitives
 internal import SignIn
 
 extension ValueType {
     /// A group of names and values; with `isText`, also a text of `name=value` pairs separated by commas.
-    fileprivate static func group<Key: Hashable & Sendable, Element: Sendable>(
+    package static func group<Key: Hashable & Sendable, Element: Sendable>(
         _ description: String, isText: Bool = false, isSecret: Bool = false, of schema: ValueSchema = .text,
         text: @escaping @Sendable (Key, Element) -> String,
         key: @escaping @Sendable (String) throws(InvalidValueError) -> Key,
@@ -87,21 +87,6 @@ extension ValueType {
         }
     }
 
-    /// The members of an aggregator's requests and responses.
-    static var aggregatorFields: ValueType<[AggregatorRules.Field: UserEndpoint.Member]> {
-        .group("a group of field: member") {
-            "\($0.rawValue)=\($1.text)"
-        } key: { (name) throws(InvalidValueError) in
-            guard let field = AggregatorRules.Field(rawValue: name) else {
-                let names = AggregatorRules.Field.allCases.map(\.rawValue).joined(separator: ", ")
-                throw InvalidValueError("there is no such field", "give one of \(names)")
-            }
-            return field
-        } element: { entry, context in
-            ValueType<UserEndpoint.Member>.member.read(entry.node, &context)
-        }
-    }
-
     /// Texts of up to 1024 printable ASCII characters by the names of parameters.
     static func parameters(
         name check: @escaping @Sendable (String) throws(InvalidValueError) -> String,
@@ -123,7 +108,7 @@ extension ValueType {
     }
 
     /// Header fields of requests to a provider's APIs, by their names in lower case. Their values are secret.
-    static var headers: ValueType<[String: Secret]> {
+    package static var headers: ValueType<[String: Secret]> {
         .group("a group of header fields, name: value, or name=value,name=value", isText: true, isSecret: true) {
             name, _ in
             "\(name)=‹redacted›"

@@ -1,5 +1,5 @@
-internal import OpenIDConnect
-internal import Primitives
+package import OpenIDConnect
+package import Primitives
 internal import SignIn
 
 extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
@@ -34,7 +34,7 @@ extension ValueType {
     }
 
     /// A URL of a provider: https, or http where `allow_loopback_http` or `plain_http_hosts` allow it.
-    static var carrierURL: ValueType<EndpointURL> {
+    package static var carrierURL: ValueType<EndpointURL> {
         .scalar("an https URL", show: { $0.text }) { (text, policy) throws(InvalidValueError) in
             if let url = EndpointURL(text, policy: policy) { return url }
             if let url = EndpointURL(text, policy: .allowHTTP) {
@@ -50,7 +50,7 @@ extension ValueType {
     }
 
     /// An issuer (OpenID Connect Discovery section 3): such a URL without a query.
-    static var issuer: ValueType<EndpointURL> {
+    package static var issuer: ValueType<EndpointURL> {
         .init(description: "the https URL of an issuer", show: { $0.text }) { node, context in
             guard let url = ValueType<EndpointURL>.carrierURL.read(node, &context) else { return nil }
             guard !url.text.utf8.contains(UInt8(ascii: "?")) else {
@@ -79,7 +79,7 @@ extension ValueType {
     /// - Parameters:
     ///   - reason: Why a text is refused.
     ///   - remedy: Nil to give the description.
-    fileprivate static func parsed(
+    package static func parsed(
         _ description: String, show: @escaping @Sendable (Value) -> String, _ reason: String, _ remedy: String? = nil,
         _ parse: @escaping @Sendable (String) -> Value?
     ) -> ValueType {
@@ -134,35 +134,10 @@ extension ValueType {
     }
 
     /// A scope (RFC 6749 section 3.3).
-    static var scope: ValueType<String> {
+    package static var scope: ValueType<String> {
         .parsed("a scope", show: { $0 }, "is not a scope", "write each scope as one item, such as openid") { text in
             let isScope = text.utf8.allSatisfy { $0.isVisibleASCII && $0 != 0x22 && $0 != 0x5C }
             return isScope && (1...64).contains(text.utf8.count) ? text : nil
-        }
-    }
-
-    /// The name of a mobile operator.
-    static var operatorName: ValueType<String> {
-        .parsed(
-            "a name", show: { $0 }, "is not the name of a mobile operator",
-            "use 1 to 32 lower-case letters, digits and hyphens"
-        ) { (1...32).contains($0.utf8.count) && $0.consists(of: .lowerCaseAndDigits + "-") ? $0 : nil }
-    }
-
-    /// The number of a project at Google.
-    static var projectNumber: ValueType<String> {
-        .parsed("a project number", show: { $0 }, "is not a project number", "give its digits, in quotes") {
-            (1...20).contains($0.utf8.count) && $0.isDecimal ? $0 : nil
-        }
-    }
-
-    /// The id of a project at Google; one of an organization's domain has a colon.
-    static var projectID: ValueType<String> {
-        .parsed(
-            "a project id", show: { $0 }, "is not a project id", "give 4 to 64 lower-case letters, digits and . : -"
-        ) { text in
-            let isID = (4...64).contains(text.utf8.count) && text.consists(of: .lowerCaseAndDigits + ".:-")
-            return isID && !text.isDecimal ? text : nil
         }
     }
 
@@ -189,7 +164,7 @@ extension ValueType {
     }
 
     /// The path of a file.
-    static var path: ValueType<String> { path(of: "file") }
+    package static var path: ValueType<String> { path(of: "file") }
 
     static var folder: ValueType<String> { path(of: "folder") }
 
@@ -201,7 +176,7 @@ extension ValueType {
     }
 
     /// A `kid` (RFC 7517 section 4.5).
-    static var keyID: ValueType<String> {
+    package static var keyID: ValueType<String> {
         .parsed("a key id", show: Printable.line, "is not a key id", "give 1 to 255 visible ASCII characters") { text in
             let isVisible = text.utf8.allSatisfy(\.isVisibleASCII)
             return isVisible && (1...255).contains(text.utf8.count) ? text : nil
@@ -240,13 +215,13 @@ extension ValueType {
         }
     }
 
-    static var clientID: ValueType<ClientID> {
+    package static var clientID: ValueType<ClientID> {
         .parsed("a client id", show: { $0.text }, "is not a client id", "give 1 to 255 ASCII characters") {
             ClientID($0)
         }
     }
 
-    static var networks: ValueType<Set<MCCMNC>> {
+    package static var networks: ValueType<Set<MCCMNC>> {
         ValueType<[MCCMNC]>.list(of: .network, "a list of mccmnc").mapped(
             Set.init, back: { $0.sorted { $0.text < $1.text } })
     }
@@ -257,76 +232,8 @@ extension ValueType {
         }
     }
 
-    static var purpose: ValueType<Purpose> {
-        .parsed(
-            "a purpose of the W3C Data Privacy Vocabulary", show: { $0.scope }, "is not a purpose",
-            "write dpv: and its name, such as dpv:FraudPreventionAndDetection"
-        ) { Purpose($0) }
-    }
-
-    static var apiVersion: ValueType<String> {
-        .parsed("a version", show: { $0 }, "is not a version", "give v0, v1 or v2, or one such as v031") { text in
-            let isKnown = ["v0", "v1", "v2"].contains(text.prefix(2)) && String(text.dropFirst()).isDecimal
-            return isKnown && [2, 4].contains(text.utf8.count) ? text : nil
-        }
-    }
-
-    /// The origin that a wallet names as the audience of a credential: of a page, or of an app on Android.
-    static var credentialOrigin: ValueType<String> {
-        .parsed(
-            "an origin", show: { $0 }, "is not the origin of a page or of an app",
-            "write one such as https://app.example.com, or android:apk-key-hash: and 43 characters of base64url"
-        ) { text in
-            let prefix = "android:apk-key-hash:"
-            if text.hasPrefix(prefix) {
-                return Base64URL.decode(String(text.dropFirst(prefix.count)))?.count == 32 ? text : nil
-            }
-            return Origin(text)?.text
-        }
-    }
-
-    /// The beginning of a path; empty for none.
-    static var pathPrefix: ValueType<String> {
-        .parsed("a path", show: { $0 }, "is not the beginning of a path", "write one such as /aggregator/v031") {
-            text in
-            let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-            let isPath =
-                text.hasPrefix("/") && text.utf8.count <= 256
-                && segments.allSatisfy { segment in
-                    String(segment).consists(of: .alphanumerics + "-._~") && !["", ".", ".."].contains(segment)
-                }
-            return text.isEmpty || isPath ? text : nil
-        }
-    }
-
-    /// What is before a token; empty for nothing. After those of numbers and addresses, a token would be one.
-    static var tokenPrefix: ValueType<String> {
-        .parsed(
-            "a prefix", show: { $0 }, "is not a prefix of tokens",
-            "give up to 64 visible ASCII characters that do not begin with tel:, phone:, ipport: or +"
-        ) { text in
-            let isOther = ["tel:", "phone:", "ipport:", "+"].contains { text.lowercased().hasPrefix($0) }
-            return !isOther && text.utf8.allSatisfy(\.isVisibleASCII) && text.utf8.count <= 64 ? text : nil
-        }
-    }
-
-    /// A public key that phones encrypt for, as JSON: of P-256, for ECDH-ES (RFC 7518 section 4.6).
-    static var publicEncryptionKey: ValueType<String> {
-        .parsed(
-            "a JSON Web Key", show: { $0 }, "is not a public JSON Web Key of P-256",
-            #"write one such as '{"kty": "EC", "crv": "P-256", "x": "…", "y": "…", "kid": "k-1"}'"#
-        ) { text in
-            guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.object, given["d"] == nil else { return nil }
-            let members = ["kty", "crv", "x", "y", "kid"].map { (name: $0, value: given[$0]) }
-            guard let object = JSONValue.object(of: members).object,
-                (try? PublicKey(object))?.algorithms == [.es256]
-            else { return nil }
-            return JSONValue.object(of: members + [(name: "use", value: "enc"), (name: "alg", value: "ECDH-ES")]).text
-        }
-    }
-
     /// The private key of a certificate. Whether it is valid shows with the certificate.
-    static var certificateKey: ValueType<Secret> {
+    package static var certificateKey: ValueType<Secret> {
         .secret("a private key in PEM", "is not a private key in PEM", "name its file in certificate_key_file") {
             $0.contains("PRIVATE KEY-----") ? Secret($0) : nil
         }
@@ -386,7 +293,7 @@ extension ValueType {
         }
     }
 
-    static var member: ValueType<UserEndpoint.Member> {
+    package static var member: ValueType<UserEndpoint.Member> {
         .parsed(
             "the name of a member", show: { $0.text }, "is not the name of a member",
             "write one such as id, or data.id for one in an object"

@@ -29,7 +29,7 @@ public struct ValueType<Value: Sendable>: Sendable {
     /// The value as it would be written in the file, on one line.
     let show: @Sendable (Value) -> String
     /// The value, or nil after reporting why there is none.
-    let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
+    package let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
 
     /// A type of single values.
     package static func scalar(

@@ -8,28 +8,26 @@ struct StoredIssuerBindings: IssuerBindings {
     let clock: WallClock
 
     func known(of network: MCCMNC, _ issuer: String) async throws(OIDCError) -> KnownIssuer {
-        try await mappingErrors(await store.knownIssuer(of: network.text, issuer))
+        try await mappingErrors(
+            awaiting: await store.knownIssuer(of: network.text, issuer), to: OIDCError.init(ofBindings:))
     }
 
     func bind(_ network: MCCMNC, to binding: IssuerBinding) async throws(OIDCError) -> KnownIssuer {
         let now = clock.now()
         return try await mappingErrors(
-            await store.bindIssuer(binding, to: network.text, limit: KnownIssuers.maximumCount, at: now))
+            awaiting: await store.bindIssuer(binding, to: network.text, limit: KnownIssuers.maximumCount, at: now),
+            to: OIDCError.init(ofBindings:))
     }
 
     func forgetFirstUse(_ issuer: String) async throws(OIDCError) {
-        try await mappingErrors(await store.removeFirstUse(of: issuer))
+        try await mappingErrors(awaiting: await store.removeFirstUse(of: issuer), to: OIDCError.init(ofBindings:))
     }
+}
 
-    private func mappingErrors<Value>(
-        _ call: @autoclosure () async throws(StorageError) -> Value
-    ) async throws(OIDCError) -> Value {
-        do throws(StorageError) {
-            return try await call()
-        } catch {
-            throw OIDCError(
-                .storeUnavailable, retryAfter: 5,
-                reason: "The database cannot tell what is known of the provider's issuer.")
-        }
+extension OIDCError {
+    fileprivate init(ofBindings _: StorageError) {
+        self.init(
+            .storeUnavailable, retryAfter: 5,
+            reason: "The database cannot tell what is known of the provider's issuer.")
     }
 }

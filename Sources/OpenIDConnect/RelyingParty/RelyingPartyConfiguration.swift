@@ -70,13 +70,16 @@ extension RelyingParty {
             idTokenRules.types = IDTokenType.zenKeyCarriers
         }
 
-        /// For one provider without ID tokens.
+        /// For one server that publishes no metadata.
         /// - Parameters:
         ///   - issuer: Names the provider in identities, because its responses do not name it.
+        ///   - authorizationEndpoint: Nil if no browser signs in there.
+        ///   - userEndpoint: Of a provider without ID tokens; nil for one whose ID tokens apps bring, and for one with
+        ///     access tokens for this server itself.
         ///   - jwksURI: The keys of the ID tokens that devices get; nil if there are none.
         public init(
-            issuer: EndpointURL, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
-            userEndpoint: UserEndpoint, jwksURI: EndpointURL? = nil
+            issuer: EndpointURL, authorizationEndpoint: EndpointURL? = nil, tokenEndpoint: EndpointURL,
+            userEndpoint: UserEndpoint? = nil, jwksURI: EndpointURL? = nil
         ) {
             discovery = .fixed(
                 ProviderMetadata(
@@ -93,17 +96,7 @@ extension RelyingParty {
 
         /// For one issuer of ID tokens that apps bring. It publishes its keys alone, and nothing else is requested.
         public init(issuer: EndpointURL, jwksURI: EndpointURL) {
-            discovery = .fixed(
-                ProviderMetadata(
-                    issuer: issuer.text, authorizationEndpoint: nil, tokenEndpoint: jwksURI, userEndpoint: nil,
-                    jwksURI: jwksURI, signingAlgorithms: SigningAlgorithm.standard))
-        }
-
-        /// For one server with access tokens for this server itself, and no users' tokens.
-        public init(issuer: EndpointURL, tokenEndpoint: EndpointURL) {
-            discovery = .fixed(
-                ProviderMetadata(
-                    issuer: issuer.text, authorizationEndpoint: nil, tokenEndpoint: tokenEndpoint, userEndpoint: nil))
+            self.init(issuer: issuer, tokenEndpoint: jwksURI, jwksURI: jwksURI)
         }
 
         /// What metadata must satisfy.

@@ -1,6 +1,5 @@
 import CLatchkeyPostgres
 import Glibc
-import Storage
 
 /// Statements are sent in libpq's pipeline mode: those whose results are not needed wait in libpq's memory, and go with
 /// the next one that has a result. The server runs them in their order; if one fails, it skips the rest.

@@ -1,4 +1,3 @@
-import OpenIDConnect
 package import Primitives
 package import StorageModel
 

@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import LatchkeyConfiguration
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import Synchronization

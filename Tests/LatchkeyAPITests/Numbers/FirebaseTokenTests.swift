@@ -1,6 +1,7 @@
 import HTTPTypes
 import LatchkeyConfiguration
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import Storage

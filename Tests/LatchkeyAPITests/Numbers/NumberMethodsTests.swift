@@ -1,6 +1,7 @@
 import HTTPTypes
 import LatchkeyAPI
 import LatchkeyConfiguration
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport

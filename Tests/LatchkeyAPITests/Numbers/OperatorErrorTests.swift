@@ -2,6 +2,7 @@ import HTTPTypes
 import LatchkeyConfiguration
 import Logging
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport

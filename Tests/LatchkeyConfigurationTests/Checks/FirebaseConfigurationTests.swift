@@ -2,6 +2,7 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import Testing

@@ -3,6 +3,7 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport
@@ -141,6 +142,16 @@ struct NumberConfigurationTests {
         #expect(shown.allSatisfy { !$0.contains("secret-1") && !$0.contains("secret-2") })
     }
 
+    @Test("A header field of an operator is a secret in a file that all can read")
+    func headersInFile() throws {
+        for (more, isWarned) in [(", headers: X-Key=s3cret", true), (", headers_file: headers", false)] {
+            let text = "providers: {\(Self.provider([Self.northwind(more)]))}"
+            let files = Self.files.merging(["headers": "X-Key=s3cret"]) { $1 }
+            let warnings = try load(text, files: files, readableByAll: true).warnings
+            #expect(warnings.contains { "\($0)".contains("the file holds secrets") } == isWarned, "\(warnings)")
+        }
+    }
+
     @Test(
         "A header field that a request has already, and what is none, is refused without its value",
         arguments: [
@@ -200,7 +211,7 @@ struct NumberConfigurationTests {
         let text = Self.provider([Self.northwind(", operator_id: NW.1"), southwind], Self.finder())
         let configuration = try load("providers: {\(text)}", files: Self.files).configuration
         #expect(configuration.providers.compactMap(\.mobileOperator?.finderID) == ["NW.1", "southwind"])
-        let finder = try #require(configuration.servers.first(where: \.isTelcoFinder)?.telcoFinder)
+        let finder = try #require(configuration.servers.last?[TelcoFinderRules.self])
         #expect(finder.issuer.text == "https://auth.finder.example")
         #expect(finder.finder.apis.root.text == "https://api.finder.example")
         #expect(finder.client.id.text == "us")
@@ -215,12 +226,11 @@ struct NumberConfigurationTests {
                 + "if_unknown: accept")
         let rules = try #require(
             try load("providers: {\(Self.provider([Self.northwind()], changed))}", files: Self.files).configuration
-                .servers.first(where: \.isTelcoFinder)?.telcoFinder)
+                .servers.last?[TelcoFinderRules.self])
         #expect(rules.finder.scopes == ["a", "b"] && rules.finder.portabilitySearch == .shallow)
         #expect(rules.ifOtherOperator == .report && rules.ifUnknown == .accept)
         let without = try load("providers: {\(Self.provider())}", files: Self.files).configuration
-        let finders = without.servers.filter(\.isTelcoFinder)
-        #expect(finders.isEmpty)
+        #expect(without.servers.allSatisfy { $0.hasSignIns })
     }
 
     @Test(

@@ -107,7 +107,7 @@ struct ProviderConfigurationTests {
         "A setting of other kinds of provider is refused with their names",
         arguments: [ProviderKind.oidc, .oauth2, .camara, .firebasePNV])
     func otherKinds(_ kind: ProviderKind) {
-        for setting in ProviderDraft.settings where !setting.kinds.contains(kind) {
+        for setting in settings.ofProviders where !setting.kinds.contains(kind) {
             let key = setting.name.prefix { $0 != "." }
             let found = found("acme: {kind: \(kind.rawValue), \(key): x}")
             #expect(found.contains { $0.contains("acme.\(key): is a setting of kind") }, "\(key): \(found)")

@@ -35,9 +35,9 @@ struct ProviderPresetTests {
             for key in ["name", "color", "kind", "issuer"] { #expect(preset.setting(key) != nil, "\(preset.name)") }
             let missing = Set(preset.lacks).subtracting(["refresh", "logout", "email", "verified email"])
             #expect(missing.isEmpty, "\(preset.name): \(missing)")
-            let settings = Set(ProviderDraft.settings.map(\.name))
+            let keys = Set(settings.ofProviders.map(\.name))
             for parameter in preset.parameters where !["client_id"].contains(parameter.name) {
-                #expect(!settings.contains(parameter.name), "\(preset.name): \(parameter.name) is a setting")
+                #expect(!keys.contains(parameter.name), "\(preset.name): \(parameter.name) is a setting")
             }
         }
     }

@@ -2,6 +2,8 @@ import CarrierSimulator
 import Crypto
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
+import LatchkeyService
 import Primitives
 import TestSupport
 import Testing
@@ -60,7 +62,7 @@ struct NumberWalk: Sendable {
             return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
         }
         let needed = ["LATCHKEY_API_KEYS": "test-key"]
-        return try ConfigurationLoader(files: reader).load(
+        return try ConfigurationLoader(FeatureList.standard.settings, files: reader).load(
             file: "latchkey.yaml", environment: needed, purpose: .operation
         ).configuration
     }

@@ -6,6 +6,7 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport
@@ -271,8 +272,8 @@ struct ClientMetadataTests {
         var client = Configuration.Client(
             id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(try Self.signingKey()))
         client.signingKey = try Self.signingKey()
-        configuration.providers[0].telcoFinder = .init(
-            issuer: root, finder: finder, client: client)
+        let rules = TelcoFinderRules(issuer: root, finder: finder, client: client)
+        configuration.providers[0].others = [Configuration.Provider(rules, of: "acme")]
         #expect(
             try Self.members(configuration, at: "acme/telco_finder") == [
                 "client_id": #""latchkey""#, "response_types": "[]", "grant_types": #"["client_credentials"]"#,

@@ -4,6 +4,7 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport
@@ -64,9 +65,10 @@ struct DoctorTelcoFinderTests {
         // Its operator is at another host, where every request fails.
         let other = try #require(EndpointURL("https://op.example", policy: .httpsOnly))
         var provider = Configuration.Provider(id: "number", issuer: other, clients: [client])
-        provider.telcoFinder = .init(
+        let rules = TelcoFinderRules(
             issuer: try #require(EndpointURL(Self.issuer, policy: .httpsOnly)),
             finder: try #require(TelcoFinder(root: root)), client: client)
+        provider.others = [Configuration.Provider(rules, of: "number")]
         var configuration = Configuration()
         configuration.providers = [provider]
         let report = await Doctor(

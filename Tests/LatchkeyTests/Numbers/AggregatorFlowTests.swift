@@ -2,6 +2,7 @@ import CarrierSimulator
 import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport

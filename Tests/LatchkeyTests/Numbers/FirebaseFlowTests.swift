@@ -1,6 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import Testing

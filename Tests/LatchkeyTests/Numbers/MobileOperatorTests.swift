@@ -3,6 +3,7 @@ import Crypto
 import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport

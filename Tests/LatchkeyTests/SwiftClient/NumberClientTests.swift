@@ -2,6 +2,7 @@ import CarrierSimulator
 import Foundation
 import LatchkeyClient
 import LatchkeyConfiguration
+import PhoneVerification
 import Primitives
 import SignIn
 import TestSupport

@@ -1,4 +1,3 @@
-import Primitives
 import StorageModel
 
 /// The table `id_token_hints`: the ID tokens of the sessions that may be signed out at their provider. The feature

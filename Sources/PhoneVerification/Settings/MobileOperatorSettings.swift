@@ -1,3 +1,4 @@
+public import LatchkeyConfiguration
 public import OpenIDConnect
 public import Primitives
 public import SignIn
@@ -238,6 +239,41 @@ public struct TelcoFinder: Sendable, Hashable {
     public init?(root: EndpointURL) {
         guard let apis = OperatorAPIs(root: root) else { return nil }
         self.apis = apis
+    }
+}
+
+extension Configuration.Provider {
+    /// The operator that this is; for ``ProviderKind/camara`` only. ``id`` is its key then.
+    public var mobileOperator: MobileOperatorSettings? {
+        get { self[MobileOperatorSettings.self] }
+        set {
+            self[MobileOperatorSettings.self] = newValue
+            apiRoot = newValue?.apis.root
+            certificates = (newValue?.credentials?.signer).map { [("digital_credential", $0.certificate)] } ?? []
+        }
+    }
+
+    /// How its numbers sign users in; for ``ProviderKind/firebasePNV`` and ``ProviderKind/aggregator`` only.
+    public var numberRules: NumberSignInRules? {
+        get { self[NumberSignInRules.self] }
+        set { self[NumberSignInRules.self] = newValue }
+    }
+
+    /// How it is asked; for ``ProviderKind/aggregator`` only.
+    public var aggregator: AggregatorRules? {
+        get { self[AggregatorRules.self] }
+        set { self[AggregatorRules.self] = newValue }
+    }
+
+    /// A Telco Finder as a server with one client, of ``others`` of a provider.
+    public init(_ rules: TelcoFinderRules, of provider: String) {
+        let client = altered(rules.client) { $0.scopes = rules.finder.scopes }
+        self.init(
+            id: ProviderReference.telcoFinder(of: provider).text, kind: .camara, issuer: rules.issuer, clients: [client]
+        )
+        hasSignIns = false
+        apiRoot = rules.finder.apis.root
+        self[TelcoFinderRules.self] = rules
     }
 }
 

@@ -1,6 +1,33 @@
-internal import OpenIDConnect
-internal import Primitives
-internal import SignIn
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// What the keys of providers that verify numbers have said, of a provider or of one of its mobile operators.
+struct NumberDraft: Sendable {
+    var purpose: Purpose?
+    var simSwap = SIMSwapPolicy()
+    var telcoFinder = TelcoFinderDraft()
+    var operators: [ProviderDraft] = []
+    var operatorName: String?
+    var finderID: String?
+    var networks: Set<MCCMNC> = []
+    var apiRoot: EndpointURL?
+    var takesHashes = false
+    var deployment = OperatorDeployment()
+    var projectNumber: String?
+    var projectID: String?
+    var rules = NumberSignInRules()
+    var aggregator = AggregatorRules()
+    var credentials = CredentialRequestDraft()
+}
+
+extension ProviderDraft {
+    var numbers: NumberDraft {
+        get { self[NumberDraft.self] ?? NumberDraft() }
+        set { self[NumberDraft.self] = newValue }
+    }
+}
 
 /// The mobile operators of a provider of verified phone numbers (`kind: camara`), each an OpenID provider with one
 /// client, which is this server.
@@ -12,10 +39,10 @@ extension ProviderDraft {
         }
         let given = place.given
         if given["sim_swap.if_swapped"] == nil, given.keys.contains(where: { $0.hasPrefix("sim_swap.") }) {
-            simSwap.ifSwapped = .refuse
+            numbers.simSwap.ifSwapped = .refuse
         }
         let common = self
-        operators = items.enumerated().map { index, item in
+        numbers.operators = items.enumerated().map { index, item in
             context.beneath("[\(index)]") { context in
                 var draft = common
                 guard case .mapping(let entries) = item.value else {
@@ -31,52 +58,63 @@ extension ProviderDraft {
 
     /// One provider for each operator; none after reporting what is wrong.
     mutating func finishedOperators(_ context: inout ReadingContext) -> [Configuration.Provider] {
-        guard !place.isBroken else { return [] }
         let before = context.problems.count
         refuseDoubles(&context)
+        var telcoFinder = numbers.telcoFinder
         (telcoFinder.client.kind, telcoFinder.client.place.origin) = (.camara, place.origin)
         let finder = telcoFinder.finished(&context)
         guard context.problems.count == before else { return [] }
-        return operators.enumerated().compactMap { index, draft in
+        var providers = numbers.operators.enumerated().compactMap { index, draft in
             var draft = draft
-            return context.beneath(".operators[\(index)]") { draft.finishedOperator(finder, &$0) }
+            return context.beneath(".operators[\(index)]") { draft.finishedOperator(&$0) }
         }
+        if let finder, !providers.isEmpty { providers[0].others = [Configuration.Provider(finder, of: id)] }
+        return providers
     }
 
     /// A mobile operator with its one client, or nil after reporting what is wrong.
-    private mutating func finishedOperator(
-        _ finder: TelcoFinderRules?, _ context: inout ReadingContext
-    ) -> Configuration.Provider? {
+    private mutating func finishedOperator(_ context: inout ReadingContext) -> Configuration.Provider? {
+        let numbers = numbers
         // The reader has reported what is required and missing.
-        guard let operatorName, let purpose, let apis = apiRoot.flatMap(OperatorAPIs.init(root:)) else { return nil }
-        var settings = MobileOperatorSettings(name: operatorName, networks: networks, apis: apis, purpose: purpose)
-        settings.simSwap = simSwap
-        settings.finderID = finderID ?? operatorName
-        settings.takesHashes = takesHashes
-        settings.apis.deployment = deployment
+        guard let name = numbers.operatorName, let purpose = numbers.purpose,
+            let apis = numbers.apiRoot.flatMap(OperatorAPIs.init(root:))
+        else { return nil }
+        var settings = MobileOperatorSettings(name: name, networks: numbers.networks, apis: apis, purpose: purpose)
+        settings.simSwap = numbers.simSwap
+        settings.finderID = numbers.finderID ?? name
+        settings.takesHashes = numbers.takesHashes
+        settings.apis.deployment = numbers.deployment
         let before = context.problems.count
-        settings.credentials = context.beneath(".digital_credential") { credentials.finished(place.origin, &$0) }
+        settings.credentials = context.beneath(".digital_credential") {
+            numbers.credentials.finished(place.origin, &$0)
+        }
         guard context.problems.count == before else { return nil }
         client.rules.scopes = settings.scopes
-        let id = ProviderReference(provider: id, operatorName: operatorName).text
-        guard let client = client.finished(&context), var provider = provider(id, [client]) else { return nil }
-        provider.mobileOperator = settings
-        provider.telcoFinder = finder
-        provider.rules.endsSessions = false
-        provider.rules.keepsIDTokens = false
+        guard let client = client.finished(&context) else { return nil }
+        var provider = ofNumbers(ProviderReference(provider: id, operatorName: name).text, client)
+        provider?.mobileOperator = settings
+        return provider
+    }
+
+    /// Nothing of a session is kept for a provider that verifies numbers. Nil without an issuer.
+    private func ofNumbers(_ id: String, _ client: Configuration.Client) -> Configuration.Provider? {
+        var provider = provider(id, [client])
+        provider?.rules.endsSessions = false
+        provider?.rules.keepsIDTokens = false
         return provider
     }
 
     /// Reports operators that a request could not tell apart.
     private func refuseDoubles(_ context: inout ReadingContext) {
         var seen: Set<[String]> = []
-        for (index, draft) in operators.enumerated() {
+        for (index, draft) in numbers.operators.enumerated() {
+            let numbers = draft.numbers
             let unique = [
-                ("name", draft.operatorName, "give it another name"),
-                ("operator_id", draft.finderID ?? draft.operatorName, "give each operator_id once"),
+                ("name", numbers.operatorName, "give it another name"),
+                ("operator_id", numbers.finderID ?? numbers.operatorName, "give each operator_id once"),
                 ("issuer", draft.issuer?.text, "give each issuer once"),
             ]
-            let networks = draft.networks.map(\.text).sorted().map { ("mccmnc \($0)", $0, "give each network once") }
+            let networks = numbers.networks.map(\.text).sorted().map { ("mccmnc \($0)", $0, "give each network once") }
             for (what, value, remedy) in unique + networks where !seen.insert([what, value ?? ""]).inserted {
                 context.beneath(".operators[\(index)]") {
                     $0.refuse(draft.place.origin, "has the \(what) of another operator", remedy)
@@ -125,9 +163,9 @@ extension ProviderDraft {
     func finishedFirebase() -> Configuration.Provider? {
         func project(_ name: String?) -> String? { name.map { "\(Self.firebase)/projects/\($0)" } }
         var draft = self
-        draft.issuer = project(projectNumber).flatMap { EndpointURL($0, policy: .httpsOnly) }
-        guard !place.isBroken, let audience = draft.issuer.flatMap({ ClientID($0.text) }),
-            let other = project(projectID).flatMap({ ClientID($0) }),
+        draft.issuer = project(numbers.projectNumber).flatMap { EndpointURL($0, policy: .httpsOnly) }
+        guard let audience = draft.issuer.flatMap({ ClientID($0.text) }),
+            let other = project(numbers.projectID).flatMap({ ClientID($0) }),
             let keys = rules.endpoints["jwks_uri"] ?? EndpointURL("\(Self.firebase)/v1beta/jwks", policy: .httpsOnly)
         else { return nil }
         var client = Configuration.Client(id: audience, authentication: .publicClient)
@@ -135,10 +173,8 @@ extension ProviderDraft {
         client.idTokenSigningAlgorithm = .es256
         client.native.nonce = place.given["native_nonce"] == nil ? .none : self.client.rules.native.nonce
         draft.rules.endpoints["jwks_uri"] = keys
-        draft.rules.endsSessions = false
-        draft.rules.keepsIDTokens = false
-        var provider = draft.provider(id, [client])
-        provider?.numberRules = numberRules
+        var provider = draft.ofNumbers(id, client)
+        provider?.numberRules = numbers.rules
         return provider
     }
 }
@@ -147,31 +183,30 @@ extension ProviderDraft {
 extension ProviderDraft {
     /// The provider, or nil after reporting what is wrong.
     mutating func finishedAggregator(_ context: inout ReadingContext) -> Configuration.Provider? {
-        guard !place.isBroken else { return nil }
+        var rules = numbers.aggregator
         let before = context.problems.count
-        for name in ["token_endpoint", "prepare_endpoint", "process_endpoint"] where rules.endpoints[name] == nil {
+        for name in ["token_endpoint", "prepare_endpoint", "process_endpoint"]
+        where self.rules.endpoints[name] == nil {
             context.refuse(place.origin, "has no \(name)", "give the URL that the aggregator names for it")
         }
         context.refuse(
-            if: aggregator.credentialOrigins.isEmpty && aggregator.linkNetworks.isEmpty, place.origin,
+            if: rules.credentialOrigins.isEmpty && rules.linkNetworks.isEmpty, place.origin,
             "has no credential_origins, so that no credential could be for it",
             "list the origins of the app and of the pages that ask for credentials")
         context.refuse(
-            if: !aggregator.linkNetworks.isEmpty && client.rules.redirectURIs.isEmpty, place.origin,
+            if: !rules.linkNetworks.isEmpty && client.rules.redirectURIs.isEmpty, place.origin,
             "has link_mccmnc, but no redirect_uris", "list where the browser of a link ends")
-        if let (first, second) = aggregator.overlapping {
+        if let (first, second) = rules.overlapping {
             context.refuse(
                 place.origin, "has fields in which \(first.rawValue) and \(second.rawValue) are in one place",
                 "give each its own member")
         }
         (client.kind, client.place.origin) = (.aggregator, place.origin)
-        guard context.problems.count == before, let client = client.finished(&context),
-            var provider = provider(id, [client])
-        else { return nil }
-        provider.numberRules = numberRules
-        provider.aggregator = altered(aggregator) { ($0.simSwap, $0.headers) = (simSwap, deployment.headers) }
-        provider.rules.endsSessions = false
-        provider.rules.keepsIDTokens = false
+        guard context.problems.count == before, let client = client.finished(&context) else { return nil }
+        (rules.simSwap, rules.headers) = (numbers.simSwap, numbers.deployment.headers)
+        var provider = ofNumbers(id, client)
+        provider?.numberRules = numbers.rules
+        provider?.aggregator = rules
         return provider
     }
 }
