@@ -180,6 +180,13 @@ extension ValueType {
         }
     }
 
+    /// What the user consents to: a sentence, or base64url of what the reader of the setting wants.
+    static var consent: ValueType<String> {
+        .parsed("a text of up to 2048 bytes", show: Printable.line, "is not a text that can be shown") {
+            (1...2048).contains($0.utf8.count) && $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } ? $0 : nil
+        }
+    }
+
     static var color: ValueType<String> {
         .parsed("a color", show: { $0 }, "is not a color", "write # and six hexadecimal digits, in quotes") { text in
             let digits = text.lowercased().dropFirst()

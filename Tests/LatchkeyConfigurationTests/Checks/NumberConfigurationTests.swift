@@ -389,6 +389,7 @@ struct NumberConfigurationTests {
         "What of the settings of digital credentials is missing or wrong is reported",
         arguments: [
             (["origins": nil], "has no digital_credential.origins"),
+            (["consent": "\"a\\tb\""], "is not a text that can be shown"),
             (["certificate_file": nil], "has no digital_credential.certificate_file"),
             (["certificate_key_file": nil], "has no digital_credential.certificate_key"),
             (["encryption_key": nil], "has no digital_credential.encryption_key"),
