@@ -317,13 +317,16 @@ extension ValueType {
         }
     }
 
-    /// A public key that phones encrypt for, as JSON: of P-256, for ECDH-ES (RFC 7518 section 4.6).
+    /// A public key that phones encrypt for, as JSON: of P-256, for ECDH-ES (RFC 7518 section 4.6), with the name that
+    /// OpenID4VP 1.0 section 5.1 demands.
     static var publicEncryptionKey: ValueType<String> {
         .parsed(
-            "a JSON Web Key", show: { $0 }, "is not a public JSON Web Key of P-256",
+            "a JSON Web Key", show: { $0 }, "is not a public JSON Web Key of P-256 with a kid",
             #"write one such as '{"kty": "EC", "crv": "P-256", "x": "…", "y": "…", "kid": "k-1"}'"#
         ) { text in
-            guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.object, given["d"] == nil else { return nil }
+            guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.object, given["d"] == nil,
+                given["kid"]?.string?.isEmpty == false
+            else { return nil }
             let members = ["kty", "crv", "x", "y", "kid"].map { (name: $0, value: given[$0]) }
             guard let object = JSONValue.object(of: members).object,
                 (try? PublicKey(object))?.algorithms == [.es256]
