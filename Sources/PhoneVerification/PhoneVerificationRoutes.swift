@@ -253,7 +253,7 @@ extension PhoneVerificationFeature {
                 schema: "PhoneVerificationConfirmation", example: #"{"confirmation": "\#(APIExample.handle)"}"#),
             responses: [.json("The outcome.", .named("PhoneVerification"), example: example)],
             refusals: APIRefusal.ofAggregators + [
-                unknown, .carrierTimeout,
+                unknown, .carrierError, .carrierTimeout, .providersOwnCode, APIRefusal(SignInError.notOnMobileNetwork),
                 APIRefusal(SignInError.confirmationWrong, as: "confirmation_wrong"),
             ]),
         APIOperation(
@@ -268,9 +268,9 @@ extension PhoneVerificationFeature {
             body: APIOperation.Body(
                 schema: "SignInConfirmation", example: #"{"vp_token": {"phone": "eyJhbGciOiJFUzI1NiJ9.e30.YQ~eyJ"}}"#),
             responses: [.session(.ok, "The user is signed in.")],
-            refusals: APIRefusal.ofOperators + [
-                APIRefusal(SignInError.credentialSessionEnded, as: "credential_session_ended"), .carrierTimeout,
-                .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
+            refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
+                APIRefusal(SignInError.credentialSessionEnded, as: "credential_session_ended"), .mustRegister,
+                .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
             ]),
     ]
 

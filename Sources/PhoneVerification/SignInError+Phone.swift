@@ -92,6 +92,10 @@ extension SignInError {
         .operatorUnknown, .discoveryStateError,
         "This mobile operator redeems no digital credentials. Use another sign-in method.")
 
+    static let credentialsNotForPage = SignInError(
+        .operatorUnknown, .discoveryStateError,
+        "This page's origin is none of those that credentials may be for. Use another sign-in method.")
+
     static func credentialInvalid(_ check: PresentedCredential.Check) -> SignInError {
         credentialInvalid(check.demand, check.rawValue)
     }

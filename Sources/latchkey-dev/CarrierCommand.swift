@@ -44,6 +44,7 @@ struct CarrierCommand: AsyncParsableCommand {
         for carrier in simulator.carriers {
             Console.print("carrier       \(carrier.mccmnc) \(carrier.name) \(carrier.signingAlgorithm.rawValue)")
         }
+        Console.print("aggregator    \(simulator.aggregatorURL ?? "")")
         Console.print("a code        curl -s \(simulator.baseURL ?? "")/demo/codes -d mccmnc=310010")
         try await simulator.prepareKeys()
         _ = await signals.first()

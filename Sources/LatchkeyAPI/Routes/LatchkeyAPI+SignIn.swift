@@ -68,6 +68,8 @@ extension LatchkeyAPI {
 
     /// A body is ignored.
     func issueNonce(_ request: Request, _ admission: Admission) async throws -> Response {
+        // Each is stored, as a start is.
+        if admission.isPage { try rates.countStart(of: request) }
         let issued = try await useCases.nonceIssuer.issue(
             provider: request.provider, for: terms(of: request, admission))
         return .json(.ok, capacity: 128) { json in

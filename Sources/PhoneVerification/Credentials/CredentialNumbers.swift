@@ -63,6 +63,13 @@ package struct CredentialNumbers: ProofGroup {
                 throw .redirectURINotRegistered(uri, among: client.rules.redirectURIs)
             }
         }
+        // A page has no key, and any program can pretend to be one: no session is paid for that a page cannot end.
+        if let page = wanted.page {
+            let isOfPage =
+                strategy == .link
+                ? wanted.redirectURI?.hasPrefix(page + "/") == true : rules.credentialOrigins.contains(page)
+            guard isOfPage else { throw .credentialsNotForPage }
+        }
         // An attacker could let another person scan the code, and would then sign in as that person.
         guard strategy != .desktop || purpose.text == EncryptedOneTimeStore.Purpose.verification.text else {
             throw .noDesktopSignIns
@@ -162,6 +169,8 @@ struct CredentialStart: Sendable {
     var clientID: ClientID?
     /// Where the browser of a link ends.
     var redirectURI: String?
+    /// The origin of this server, if one of its pages asks without an API key.
+    var page: String?
     var choice: OperatorChoice
 }
 

@@ -29,8 +29,12 @@ extension PhoneVerificationFeature {
         choice.number = reader.phoneNumber()
         choice.caller = api.terms(of: request, admission)
         var start = reader.credentialStart(choice)
+        start.page = admission.isPage ? api.baseURL.origin ?? "" : nil
         try reader.check(correlationID)
-        let numbers = try await provider.credentials(by: choice, .operatorToken, correlationID, in: environment)
+        // Any program can pretend to be a page, and each look-up costs.
+        var named = choice
+        if admission.isPage { (named.number, named.caller.address) = (nil, nil) }
+        let numbers = try await provider.credentials(by: named, .operatorToken, correlationID, in: environment)
         start.clientID = reader.clientID(at: numbers.server)
         try reader.check(correlationID)
         let id = Secret(environment.random.token())
@@ -92,13 +96,18 @@ extension PhoneVerificationFeature {
 extension AllowanceUse {
     /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
     static let ofCredentials = SharedAllowance(count: 600, seconds: 3600)
+    /// How many all of them may begin, whatever networks they come from.
+    static let ofAllCredentials = SharedAllowance(count: 12_000, seconds: 3600)
 
-    /// What a session uses. One address may use half.
+    /// What a session uses. One address may use half of its network's.
     static func ofCredentials(by caller: CallerTerms) -> [AllowanceUse] {
         let place = caller.subnet.map { "\($0.high) \($0.low)" } ?? "a network that is not known"
-        let ofNetwork = AllowanceUse(of: "credentials by \(place)", ofCredentials)
-        guard let id = caller.id else { return [ofNetwork] }
-        return [ofNetwork, AllowanceUse(of: "credentials by \(Base64URL.encode(id.bytes))", ofCredentials.half)]
+        let uses = [
+            AllowanceUse(of: "credentials by \(place)", ofCredentials),
+            AllowanceUse(of: "credentials without a key", ofAllCredentials),
+        ]
+        guard let id = caller.id else { return uses }
+        return uses + [AllowanceUse(of: "credentials by \(Base64URL.encode(id.bytes))", ofCredentials.half)]
     }
 }
 

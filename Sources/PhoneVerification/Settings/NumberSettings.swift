@@ -151,7 +151,7 @@ extension ProviderDraft {
             "Whether a signed-in user without a phone at hand may verify a number with a QR code for the phone. "
                 + "An attacker who makes another person scan the code takes that person's verified number away."),
         Setting(
-            "consent", .optional(.shownName), \.numbers.aggregator.consent,
+            "consent", .optional(.consent), \.numbers.aggregator.consent,
             "What the user consents to, for the aggregator to show."),
         Setting(
             "fields", .aggregatorFields, \.numbers.aggregator.fields,
@@ -224,7 +224,7 @@ extension ProviderDraft {
             "The operator's public key that phones encrypt the credential for: a JSON Web Key of P-256, in quotes."
         ).required("give the key that the operator names for it"),
         Setting(
-            "digital_credential.consent", .optional(.shownName), \.numbers.credentials.consent,
-            "What the user consents to, for the phone to show (consent_data)."),
+            "digital_credential.consent", .optional(.consent), \.numbers.credentials.consent,
+            "What the user consents to, for the phone to show, as the operator wants it (consent_data)."),
     ]
 }

@@ -97,13 +97,23 @@ extension ValueType {
         }
     }
 
-    /// A public key that phones encrypt for, as JSON: of P-256, for ECDH-ES (RFC 7518 section 4.6).
+    /// What the user consents to: a sentence, or base64url of what the reader of the setting wants.
+    static var consent: ValueType<String> {
+        .parsed("a text of up to 2048 bytes", show: Printable.line, "is not a text that can be shown") {
+            (1...2048).contains($0.utf8.count) && $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } ? $0 : nil
+        }
+    }
+
+    /// A public key that phones encrypt for, as JSON: of P-256, for ECDH-ES (RFC 7518 section 4.6), with the name that
+    /// OpenID4VP 1.0 section 5.1 demands.
     static var publicEncryptionKey: ValueType<String> {
         .parsed(
-            "a JSON Web Key", show: { $0 }, "is not a public JSON Web Key of P-256",
+            "a JSON Web Key", show: { $0 }, "is not a public JSON Web Key of P-256 with a kid",
             #"write one such as '{"kty": "EC", "crv": "P-256", "x": "…", "y": "…", "kid": "k-1"}'"#
         ) { text in
-            guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.object, given["d"] == nil else { return nil }
+            guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.object, given["d"] == nil,
+                given["kid"]?.string?.isEmpty == false
+            else { return nil }
             let members = ["kty", "crv", "x", "y", "kid"].map { (name: $0, value: given[$0]) }
             guard let object = JSONValue.object(of: members).object,
                 (try? PublicKey(object))?.algorithms == [.es256]

@@ -150,6 +150,19 @@ struct RateLimitTests {
         #expect(try await app.send(.get, "/users/me", from: Self.some).status == 401)
     }
 
+    @Test("for nonces count as starts where a page asks without an API key, because each is stored")
+    func noncesOfPages() async throws {
+        let app = try app { $0.quotas[.startsPerAddress] = .init(count: 2, seconds: 60) }
+        func issue(_ apiKey: String?) async throws -> Answer {
+            try await app.send(
+                .post, "/auth/zenkey/attempts", [.origin: "https://login.example", .contentType: "application/json"],
+                body: #"{"client_type":"web"}"#, apiKey: apiKey, from: Self.some)
+        }
+        for _ in 0..<2 { #expect(try await issue(nil).status == 200) }
+        #expect(try await issue(nil).status == 429)
+        #expect(try await issue(TestApp.apiKey).status == 200)
+    }
+
     @Test("to start a redirect sign-in are limited for a subnet as a whole, too")
     func siteStarts() async throws {
         let app = try app { $0.quotas[.startsPerSubnet] = .init(count: 2, seconds: 60) }

@@ -74,7 +74,8 @@ struct DigitalCredentialTests {
         arguments: [("https://login.example", true), ("https://evil.example", false), (nil, false)] as [(String?, Bool)]
     )
     func page(origin: String?, isOwn: Bool) async throws {
-        let app = try Self.app()
+        let own = "https://login.example"
+        let app = try Self.app { $0.credentialOrigins.append(own) }
         var headers: HTTPFields = [:]
         headers[.origin] = origin
         let begun = try await app.send(
@@ -89,6 +90,51 @@ struct DigitalCredentialTests {
         #expect(answer.status == (isOwn ? 200 : 403), "\(answer.body)")
         #expect(answer.headers[values: .setCookie].count == (isOwn ? 2 : 0) && answer.text("token") == nil)
         #expect(app.aggregator.processed.count == (isOwn ? 1 : 0))
+    }
+
+    @Test("A page begins nothing that it could not end: its origin must be that of the credential or of the link's end")
+    func uselessPage() async throws {
+        let app = try Self.app()
+        let link = #","mccmnc":"\#(FakeAggregator.linkNetwork)","redirect_uri""#
+        for members in ["", link + #":"com.example.app://cb""#, link + #":"https://web.example/done""#] {
+            let answer = try await app.send(
+                .post, "/auth/carriers/start", [.origin: "https://login.example"],
+                body: #"{"client_type":"web"\#(members)}"#, apiKey: nil)
+            #expect(answer.status == 400 && answer.error == "operator_unknown", "\(members): \(answer.body)")
+        }
+        #expect(app.aggregator.prepared.isEmpty)
+    }
+
+    @Test("A page has nobody looked up in Telco Finder", arguments: [#","phone_number":"+14155550101""#, ""])
+    func pageAndFinder(_ members: String) async throws {
+        let app = try NumberApp(
+            credentialsOfNorthwind: true, telcoFinder: { $0.finder.findsByAddress = true })
+        let body = #"{"method":"digital_credential"\#(members)"#
+        func begin(_ more: String, _ origin: String?, _ key: String?) async throws -> Answer {
+            var headers: HTTPFields = [:]
+            headers[.origin] = origin
+            return try await app.send(
+                .post, "/auth/number/start", headers, body: body + more + "}", apiKey: key, from: "84.125.93.10")
+        }
+        let refused = try await begin(#","client_type":"web""#, "https://login.example", nil)
+        #expect(refused.status == 400 && refused.error == "operator_unknown", "\(refused.body)")
+        #expect(app.count(app.finder.searchURL) == 0)
+        // An app has.
+        #expect(try await begin("", nil, TestApp.apiKey).status == 201)
+        #expect(app.count(app.finder.searchURL) == 1)
+    }
+
+    @Test("All callers without an API key together begin 12,000 sessions an hour")
+    func allNetworks() async throws {
+        let app = try Self.app()
+        // As many as all of them, in one.
+        let whole = AllowanceUse(of: "credentials without a key", SharedAllowance(count: 1, seconds: 3600))
+        #expect(try await app.testStore.store.count([whole], at: app.clock.now) == nil)
+        let start: HTTPFields = [.origin: NumberApp.origin]
+        let refused = try await app.send(
+            .post, "/auth/carriers/start", start, body: "{}", apiKey: nil, from: "85.1.1.1")
+        #expect(refused.status == 429 && app.aggregator.prepared.isEmpty, "\(refused.body)")
+        #expect(try await app.send(.post, "/auth/carriers/start", body: "{}").status == 201)
     }
 
     @Test("The audience may be written with or without the prefix, and be an app's")
@@ -428,7 +474,7 @@ struct DigitalCredentialTests {
         let terms = CallerTerms(
             clients: nil, key: Caller(origin: NumberApp.origin).hash, address: IPAddress("84.1.1.1"))
         let uses = AllowanceUse.ofCredentials(by: terms)
-        #expect(uses.count == 2 && AllowanceUse.ofCredentials(by: CallerTerms()).count == 1)
+        #expect(uses.count == 3 && AllowanceUse.ofCredentials(by: CallerTerms()).count == 2)
         for _ in 0..<300 { _ = try await app.testStore.store.count(uses, at: app.clock.now) }
         let start: HTTPFields = [.origin: NumberApp.origin]
         for (peer, status) in [("84.1.1.1", 429), ("84.1.1.2", 201)] {

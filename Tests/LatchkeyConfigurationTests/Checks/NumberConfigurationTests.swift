@@ -399,6 +399,7 @@ struct NumberConfigurationTests {
         "What of the settings of digital credentials is missing or wrong is reported",
         arguments: [
             (["origins": nil], "has no digital_credential.origins"),
+            (["consent": "\"a\\tb\""], "is not a text that can be shown"),
             (["certificate_file": nil], "has no digital_credential.certificate_file"),
             (["certificate_key_file": nil], "has no digital_credential.certificate_key"),
             (["encryption_key": nil], "has no digital_credential.encryption_key"),
@@ -406,8 +407,9 @@ struct NumberConfigurationTests {
             (["certificate_key_file": "other.key"], "digital_credential.certificate_file: "),
             (["certificate_file": "none.pem"], "the file none.pem does not exist"),
             (["encryption_key": "abc"], "is not a public JSON Web Key of P-256"),
-            (["encryption_key": #"'{"kty":"EC","crv":"P-256","d":"x",\#(numbers)}'"#], "is not a public JSON Web Key"),
-            (["encryption_key": #"'{"kty":"EC","crv":"P-384",\#(numbers)}'"#], "is not a public JSON Web Key"),
+            (["encryption_key": #"'{"kty":"EC","kid":"k","crv":"P-256","d":"x",\#(numbers)}'"#], "of P-256 with a kid"),
+            (["encryption_key": #"'{"kty":"EC","crv":"P-256",\#(numbers)}'"#], "of P-256 with a kid"),
+            (["encryption_key": #"'{"kty":"EC","kid":"k","crv":"P-384",\#(numbers)}'"#], "of P-256 with a kid"),
         ] as [([String: String?], String)])
     func wrongCredentials(_ changes: [String: String?], _ reason: String) {
         let found = Self.found(Self.provider([Self.northwind(Self.credentials(changes))]))
