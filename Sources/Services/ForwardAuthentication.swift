@@ -70,6 +70,8 @@ struct ForwardAuthentication: Sendable {
     func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         let handler = handler(of: api)
         router.get(Self.path, handler)
+        // A proxy that keeps the method would take the usual response to it for a permission, also that to a preflight.
+        router.on(.options, Self.path, handler)
         // Envoy appends the path of the request, and keeps its method.
         let files = router.files
         router.files = { request in

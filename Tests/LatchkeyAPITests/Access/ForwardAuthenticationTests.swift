@@ -148,6 +148,27 @@ struct ForwardAuthenticationTests {
         for answer in [sent, forNginx] { #expect(try told(answer, "X-Auth-User") == nil) }
     }
 
+    @Test("that keeps the method is not told that anybody may send OPTIONS")
+    func options() async throws {
+        let app = try app(allowedOrigins: ["https://app.example"])
+        let token = try await app.token()
+        let preflight = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "POST")]
+        for fields in [[], preflight] {
+            #expect(try await verify(app, fields, .options).status == 401)
+            let known = try await verify(app, fields + [("Authorization", "Bearer \(token)")], .options)
+            #expect(known.status == 200)
+            #expect(try told(known, "X-Auth-User") != nil)
+        }
+        for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
+            let answer = try await verify(app, [("Authorization", "Bearer \(token)")], method)
+            #expect(answer.status == 405)
+            #expect(answer.headers[.allow] == "GET, HEAD, OPTIONS")
+        }
+        // Everywhere else a browser gets its preflight.
+        let usual = try await app.send(.options, "/auth/introspect", try fields(preflight), apiKey: nil)
+        #expect(usual.status == 204)
+    }
+
     private static let here = [
         ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "login.example"), ("X-Forwarded-Uri", "/app?a=b&c=%20"),
     ]
