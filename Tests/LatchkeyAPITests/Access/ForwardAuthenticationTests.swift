@@ -407,4 +407,47 @@ struct ForwardAuthenticationTests {
         #expect(made.status == 200)
         #expect(!made.body.contains("evil"))
     }
+
+    @Test("gets a browser back whose session has to be renewed, without a sign-in", arguments: [false, true])
+    func renewal(_ hasEnded: Bool) async throws {
+        let app = try app()
+        let page = PageSessionTests.Page(app)
+        _ = try await page.signIn()
+        let former = try #require(page.session)
+        if hasEnded { try await app.endSessionElsewhere(former) }
+        app.clock.advance(bySeconds: 3601)
+        #expect(!(try await page.send(.get, "/sign-in", origin: nil)).body.contains("form-post.js"))
+        let asked = try await page.send(.get, "/sign-in?rd=https%3A%2F%2Flogin.example%2Fapp", origin: nil)
+        #expect(asked.body.contains("<form class=\"ways\" method=\"post\" action=\"/base/sign-in\">"))
+        #expect(asked.body.contains("<script src=\"/base/auth/form-post.js\"></script>"))
+        // Chromium applies the policy also to where the browser goes in the end.
+        #expect(asked.headers[.contentSecurityPolicy]?.contains("form-action") == false)
+        for origin in [nil, "https://evil.example"] {
+            #expect(try await page.send(.post, "/sign-in", form: "", origin: origin).status == 403)
+        }
+        let renewed = try await page.send(.post, "/sign-in", form: "")
+        #expect(renewed.status == 303)
+        let location = try #require(renewed.headers[.location])
+        let end = try await page.send(.get, String(location.dropFirst("/base".count)), origin: nil)
+        if hasEnded {
+            #expect(location == "/base/sign-in?action=login&status=failure&error=invalid_grant")
+            #expect(end.status == 200)
+            #expect(end.body.contains("<code>invalid_grant</code>"))
+            // Otherwise the script would try for ever.
+            #expect(!end.body.contains("form-post.js"))
+            #expect(page.refreshToken != nil)
+        } else {
+            #expect(end.headers[.location] == "https://login.example/app")
+            #expect(page.session != former)
+            #expect(try await page.me().status == 200)
+        }
+    }
+
+    @Test("A browser without a session has none to renew")
+    func nothingToRenew() async throws {
+        let page = PageSessionTests.Page(try app())
+        let answer = try await page.send(.post, "/sign-in", form: "")
+        #expect(answer.status == 303)
+        #expect(answer.headers[.location] == "/base/sign-in")
+    }
 }
