@@ -336,7 +336,7 @@ struct ForwardAuthenticationTests {
             ("\u{7F}\t\0", "%7F%09%00"), ("Zoë", "Zo%C3%AB"), ("\u{1F600}~", "%F0%9F%98%80~"),
         ])
     func texts(text: String, field: String) {
-        #expect(ForwardAuthentication.fieldText(text) == field)
+        #expect(ForwardedRequest.fieldText(text) == field)
     }
 
     @Test("is not told that a user is signed out while the store cannot be asked")
