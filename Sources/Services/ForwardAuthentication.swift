@@ -64,6 +64,9 @@ struct ForwardAuthentication: Sendable {
     typealias Attributes = [(field: HTTPField.Name, attribute: ForwardedAttribute)]
 
     static let path = "/auth/verify"
+    /// Of Envoy, which appends the path of the request, and keeps its method. No route may fit the whole: a provider's
+    /// routes are below `/auth`, and some of them respond with 200 to anybody.
+    static let prefix = "/forward-auth"
 
     private let attributes: Attributes
 
@@ -74,10 +77,9 @@ struct ForwardAuthentication: Sendable {
         router.get(Self.path, handler)
         // A proxy that keeps the method would take the usual response to it for a permission, also that to a preflight.
         router.on(.options, Self.path, handler)
-        // Envoy appends the path of the request, and keeps its method.
         let files = router.files
         router.files = { request in
-            guard request.path.hasPrefix(Self.path + "/") else { return try await files?(request) }
+            guard request.path.hasPrefix(Self.prefix + "/") else { return try await files?(request) }
             return try await handler(request).run()
         }
     }
@@ -194,7 +196,7 @@ struct ForwardedRequest: Sendable {
     private var isAppended: Bool { request.path != ForwardAuthentication.path }
 
     private var appendedTarget: String {
-        let path = request.path.dropFirst(ForwardAuthentication.path.count)
+        let path = request.path.dropFirst(ForwardAuthentication.prefix.count)
         var bytes: [UInt8] = []
         for segment in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
             bytes.append(UInt8(ascii: "/"))

@@ -256,25 +256,51 @@ struct ForwardAuthenticationTests {
         for (method, path) in methods.flatMap({ method in ["/", "/app", "/a/b%20c?rd=x"].map { (method, $0) } }) {
             let forwarded = [("X-Forwarded-For", "203.0.113.7")]
             let session = [("Cookie", "__Host-latchkey_session=\(token)")]
-            let known = try await send(api, method, "/auth/verify" + path, forwarded + session)
+            let known = try await send(api, method, "/forward-auth" + path, forwarded + session)
             #expect(known.status == 200, "\(method) \(path)")
             #expect(try told(known, "X-Auth-User") != nil)
-            #expect(try await send(api, method, "/auth/verify" + path, forwarded).status == 401, "\(method) \(path)")
-            #expect(try await send(api, method, "/auth/verify" + path, session).error == "invalid_api_key")
+            #expect(try await send(api, method, "/forward-auth" + path, forwarded).status == 401, "\(method) \(path)")
+            #expect(try await send(api, method, "/forward-auth" + path, session).error == "invalid_api_key")
         }
-        #expect(try await send(api, .get, "/auth/verifying", []).status == 404)
+        #expect(try await send(api, .get, "/forward-authentication", []).status == 404)
         let navigation = [
             ("X-Forwarded-For", "203.0.113.7"), ("X-Forwarded-Proto", "https"), ("Host", "login.example"),
             ("Accept", Self.browser),
         ]
         // The query is the application's, and says nothing to this server.
-        let path = "/auth/verify/a/b%20c?rd=https%3A%2F%2Fshop.example&redirect=false"
+        let path = "/forward-auth/a/b%20c?rd=https%3A%2F%2Fshop.example&redirect=false"
         let sent = try await send(api, .get, path, navigation)
         #expect(sent.status == 303)
         let original = "https://login.example/a/b%20c?rd=https%3A%2F%2Fshop.example&redirect=false"
         let query = String(decoding: PercentEncoding.form([(name: "rd", value: original)]), as: UTF8.self)
         #expect(sent.headers[.location] == Self.page + "?" + query)
         #expect(try await send(api, .post, path, navigation).headers[.location] == Self.page)
+    }
+
+    @Test("of Envoy's kind never gets a response of another route, whatever the application's path is")
+    func appendedRoutes() async throws {
+        let app = try app(allowedOrigins: ["https://app.example"])
+        let handler = app.api.handler()
+        let fields = try fields([
+            ("X-Forwarded-For", "203.0.113.7"), ("Accept", Self.browser), ("Origin", "https://app.example"),
+        ])
+        let paths = app.api.routePatterns.flatMap { pattern in
+            let path = pattern.replacing(/\{[a-z_]+\}/, with: "verify")
+            // As it is, and as the application's part of it.
+            return [path]
+                + path.split(separator: "/").indices.map {
+                    "/" + path.split(separator: "/")[$0...].joined(separator: "/")
+                }
+        }
+        #expect(paths.contains("/logged-out") && paths.contains("/callback") && paths.count > 50)
+        for path in Set(paths + ["/", "/index.html", "/healthz"]) {
+            for method in [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete, .options] {
+                let request = try Request(
+                    method, "/forward-auth" + path, headers: fields, peer: SocketAddress(host: Self.proxy, port: 1))
+                let status = try await handler(request).status
+                #expect(status == .seeOther, "\(method) \(path)")
+            }
+        }
     }
 
     @Test("learns the attributes that are configured, and of addresses only those that a provider has verified")
