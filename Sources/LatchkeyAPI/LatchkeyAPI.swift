@@ -189,7 +189,7 @@ public final class LatchkeyAPI: Sendable {
         _ request: Request, _ router: Router, _ match: Router.Match
     ) throws -> ValueOrTask<Response> {
         let notice = try rates.countAddress(of: request)
-        let isPreflight = crossOrigin.isPreflight(request)
+        let isPreflight = crossOrigin.isPreflight(request) && !router.servesOptions(at: match)
         if notice == nil, !isPreflight { return try router.respond(to: request, at: match) }
         return .task {
             if isPreflight, let response = await self.crossOrigin.preflight(request) { return response }

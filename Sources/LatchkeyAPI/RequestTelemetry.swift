@@ -87,7 +87,9 @@ struct AccessLog: Sendable {
     /// valid.
     private static func withoutHandle(_ path: String) -> String {
         let segments = path.split(ascii: "/", omittingEmptySubsequences: false)
-        let last = segments.firstIndex { ["zenkey-async-signin", "backchannel", "start"].contains($0.lowercased()) }
+        let last = segments.firstIndex {
+            ["zenkey-async-signin", "backchannel", "start", "forward-auth"].contains($0.lowercased())
+        }
         guard let last, segments[(last + 1)...].contains(where: { !$0.isEmpty && $0 != "notification" }) else {
             return path
         }

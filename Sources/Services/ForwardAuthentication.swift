@@ -61,42 +61,67 @@ package enum ForwardedAttribute: String, Sendable, CaseIterable {
 /// `GET /auth/verify`: tells a reverse proxy whose request it has, before the proxy sends it to an application
 /// (docs/forward-authentication.md).
 struct ForwardAuthentication: Sendable {
-    static let path = "/auth/verify"
+    typealias Attributes = [(field: HTTPField.Name, attribute: ForwardedAttribute)]
 
-    private let attributes: [(field: HTTPField.Name, attribute: ForwardedAttribute)]
+    static let path = "/auth/verify"
+    /// Of Envoy, which appends the path of the request, and keeps its method. No route may fit the whole: a provider's
+    /// routes are below `/auth`, and some of them respond with 200 to anybody.
+    static let prefix = "/forward-auth"
+
+    private let attributes: Attributes
 
     init(_ settings: ServicesSettings) { attributes = settings.attributes.map { ($0.field, $0) } }
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         let handler = handler(of: api)
         router.get(Self.path, handler)
-        // Envoy appends the path of the request, and keeps its method.
+        // A proxy that keeps the method would take the usual response to it for a permission, also that to a preflight.
+        router.on(.options, Self.path, handler)
         let files = router.files
         router.files = { request in
-            guard request.path.hasPrefix(Self.path + "/") else { return try await files?(request) }
+            guard request.path.hasPrefix(Self.prefix + "/") else { return try await files?(request) }
             return try await handler(request).run()
         }
     }
 
     /// Admits a proxy by its address, or by an API key; an allowed origin is the browser's, not the proxy's.
     private func handler(of api: LatchkeyAPI) -> ImmediateHandler {
+        let attributes = attributes
         let keyed = api.admitting(
             .keyed,
             immediate: { api, request, admission in
                 guard admission.isByKey else { throw APIError.invalidAPIKey }
-                return try verify(request, api, admission)
+                return try ForwardedRequest(request, of: api, admission: admission, attributes: attributes).verify()
             })
         return { request in
             guard request.headers.count(of: .apiKey) == 0, api.isForwarded(request) else { return try keyed(request) }
-            return try verify(request, api, nil)
+            return try ForwardedRequest(request, of: api, admission: nil, attributes: attributes).verify()
         }
+    }
+}
+
+/// A request that a proxy asks about.
+struct ForwardedRequest: Sendable {
+    private let request: Request
+    private let api: LatchkeyAPI
+    private let admission: Admission?
+    private let attributes: ForwardAuthentication.Attributes
+
+    /// - Parameters:
+    ///   - admission: Of a proxy with an API key; nil for a trusted one.
+    ///   - attributes: What the proxy is told.
+    init(
+        _ request: Request, of api: LatchkeyAPI, admission: Admission?, attributes: ForwardAuthentication.Attributes
+    ) {
+        self.request = request
+        self.api = api
+        self.admission = admission
+        self.attributes = attributes
     }
 
     /// At once for a session in memory; otherwise it may throw `temporarily_unavailable`, which no proxy takes for
     /// "signed out".
-    private func verify(
-        _ request: Request, _ api: LatchkeyAPI, _ admission: Admission?
-    ) throws -> ValueOrTask<Response> {
+    func verify() throws -> ValueOrTask<Response> {
         let token: Secret
         do throws(APIError) {
             if request.headers.count(of: .authorization) == 0, let cookie = api.cookies.session(of: request) {
@@ -105,18 +130,16 @@ struct ForwardAuthentication: Sendable {
                 token = try request.bearerToken().secret
             }
         } catch {
-            return .value(try refusal(error, request, api))
+            return .value(try refusal(error))
         }
         switch api.useCases.sessions.lookUp(token) {
-        case .value(let holder): return .value(try response(holder, request, api, admission))
-        case .task(let work): return .task { try response(try await work(), request, api, admission) }
+        case .value(let holder): return .value(try response(to: holder))
+        case .task(let work): return .task { try response(to: try await work()) }
         }
     }
 
-    private func response(
-        _ holder: SessionAndUser?, _ request: Request, _ api: LatchkeyAPI, _ admission: Admission?
-    ) throws -> Response {
-        guard let holder else { return try refusal(.sessionInvalid, request, api) }
+    private func response(to holder: SessionAndUser?) throws -> Response {
+        guard let holder else { return try refusal(.sessionInvalid) }
         try admission?.check(holder.session.clientID)
         var fields: HTTPFields = [.cacheControl: "no-store"]
         fields.append(HTTPField(name: .authUser, value: holder.user.publicID))
@@ -148,10 +171,10 @@ struct ForwardAuthentication: Sendable {
     /// 303 to the sign-in page for a browser that navigates; for `redirect=false`, as nginx needs it, 401 with the same
     /// `Location`.
     /// - Throws: The error for all others.
-    private func refusal(_ error: APIError, _ request: Request, _ api: LatchkeyAPI) throws -> Response {
-        let query = request.path == Self.path ? try request.query : Query()
+    private func refusal(_ error: APIError) throws -> Response {
+        let query = isAppended ? Query() : try request.query
         guard request.prefersHTML, let base = api.baseURL.url, let redirects = api.redirects else { throw error }
-        let location = base + redirects.signInPage(returningTo: query["rd"] ?? original(request, api))
+        let location = base + redirects.signInPage(returningTo: query["rd"] ?? original)
         guard query["redirect"] == "false" else { return .redirect(to: location) }
         var error = error
         error.headers[.location] = location
@@ -160,21 +183,22 @@ struct ForwardAuthentication: Sendable {
 
     /// The URL of a navigation that a trusted proxy has sent on; nil if it is not known, or if it was a form, which
     /// cannot be sent again.
-    private func original(_ request: Request, _ api: LatchkeyAPI) -> String? {
+    private var original: String? {
         guard api.isForwarded(request), let scheme = request.headers[.forwardedProto] else { return nil }
         guard ["GET", "HEAD"].contains(request.headers[.forwardedMethod] ?? request.method.rawValue) else { return nil }
         guard let host = request.headers[.forwardedHost] ?? request.headers[.host],
-            let target = request.headers[.forwardedURI] ?? target(below: request)
+            let target = request.headers[.forwardedURI] ?? (isAppended ? appendedTarget : nil)
         else { return nil }
         return "\(scheme)://\(host)\(target)"
     }
 
-    /// What Envoy has appended to the path.
-    private func target(below request: Request) -> String? {
-        guard request.path != Self.path else { return nil }
-        let segments = request.path.dropFirst(Self.path.count).split(separator: "/", omittingEmptySubsequences: false)
+    /// Whether the path and query are the application's, behind those of the route.
+    private var isAppended: Bool { request.path != ForwardAuthentication.path }
+
+    private var appendedTarget: String {
+        let path = request.path.dropFirst(ForwardAuthentication.prefix.count)
         var bytes: [UInt8] = []
-        for segment in segments.dropFirst() {
+        for segment in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
             bytes.append(UInt8(ascii: "/"))
             PercentEncoding.append(String(segment), to: &bytes)
         }

@@ -114,7 +114,8 @@ package struct ServicesFeature: Feature {
             "Tell a proxy whose request it has",
             """
             For reverse proxies that ask before they send a request to an application: nginx, Traefik, Caddy, Envoy. A \
-            trusted proxy needs no API key. Envoy appends the path of the request, which may have any method.
+            trusted proxy needs no API key. Envoy asks at `/forward-auth`, to which it appends the path of the request; \
+            there every method is served.
             """,
             parameters: [
                 .query("rd", .text("Where the browser goes on after it has signed in, if that is allowed.")),

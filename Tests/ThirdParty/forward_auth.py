@@ -27,7 +27,8 @@ from provider_walk import HERE, Browser, check, free_port, running, submit
 
 CONFIGURATIONS = HERE.parent.parent / "Config" / "forward-auth"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-FORGED = {"X-Auth-User": "u_forged", "X-Auth-Session": "forged", "x-auth-email": "forged@example.org",
+FORGED = {"X-Auth-User": "u_forged", "X_Auth_User": "u_forged", "X-Auth_User": "u_forged", "X_Auth-User": "u_forged",
+          "X-Auth-Session": "forged", "x-auth-email": "forged@example.org",
           "X-Forwarded-Host": "evil.example", "X-Forwarded-Uri": "/evil", "X-Forwarded-Proto": "https",
           "X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}
 COOKIE = "latchkey_session"
@@ -58,6 +59,11 @@ class Application(http.server.BaseHTTPRequestHandler):
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     request_queue_size = 1024
+
+    def handle_error(self, *_):
+        # The proxy ends the connections that it has kept.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(*_)
 
 
 @contextlib.contextmanager
@@ -165,7 +171,10 @@ class Client:
 
     def __init__(self, base, cookies):
         self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(base).netloc, timeout=60)
-        self.cookies = "; ".join(["theme=dark"] + [f"{name}={value}" for name, value in cookies.items()] + ["z=1"])
+        own = [f"{name}={value}" for name, value in cookies.items()]
+        # An application may set more of such a name, so that the proxy removes these in place of Latchkey's.
+        decoys = [f"__Host-{COOKIE}=decoy", "latchkey_decoy=1"]
+        self.cookies = "; ".join(["theme=dark"] + decoys[:1] + own + decoys[1:] + ["z=1", "notlatchkey_a=b"])
 
     def send(self, method, path, body=None, **fields):
         """The response's status, its fields and what the application got."""
@@ -176,7 +185,8 @@ class Client:
 
 
 def identity(seen, name):
-    return [value for field, value in seen["fields"] if field == f"x-auth-{name}"]
+    """Of all fields that an application could read as this one."""
+    return [value for field, value in seen["fields"] if field.replace("_", "-") == f"x-auth-{name}"]
 
 
 def walk(person, base, count, sessions, barrier, times):
@@ -203,7 +213,7 @@ def walk(person, base, count, sessions, barrier, times):
         if method in ("POST", "PUT") and seen["content"] != body:
             wrong.append(f"{path} lost its content")
         cookies = "; ".join(value for field, value in seen["fields"] if field == "cookie")
-        if re.search("latchkey_(session|refresh)", cookies) or not re.search("^theme=dark(; .*)?; z=1$", cookies):
+        if cookies != "theme=dark; z=1; notlatchkey_a=b":
             wrong.append(f"{path} came with the cookies {cookies}")
         if any("forged" in value for value in identity(seen, "user") + session + identity(seen, "email")):
             wrong.append(f"{path} came with what the client claims")
@@ -263,7 +273,9 @@ def test(name, program, proxy, browsers, requests):
             wrong = [fault for faults in pool.map(
                 lambda person: walk(person, base, requests, sessions, barrier, times), people) for fault in faults]
         took = time.perf_counter() - started
-        check(not wrong, f"{len(times)} concurrent requests come with the identity of their own browser: {wrong[:3]}")
+        for fault in wrong[:5]:
+            print(fault, flush=True)
+        check(not wrong, f"{len(times)} concurrent requests come with the identity of their own browser")
         check(len({session[0] for session in sessions.values()}) == browsers, "each in a session of its own")
         times.sort()
         print(f"        {len(times) / took:.0f} requests a second; half of them took less than "

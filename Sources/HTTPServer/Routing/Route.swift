@@ -24,7 +24,8 @@ struct Route: Sendable {
         pattern.count { if case .literal = $0 { true } else { false } }
     }
 
-    var methods: [String] { handlers.map(\.method.rawValue).sorted() }
+    /// Without `OPTIONS`, which is no operation of an API.
+    var methods: [String] { handlers.map(\.method.rawValue).filter { $0 != "OPTIONS" }.sorted() }
 
     mutating func set(_ handler: @escaping ImmediateHandler, for method: HTTPRequest.Method) {
         handlers.removeAll { $0.method == method }

@@ -9,7 +9,7 @@ public import Primitives
 /// ```
 ///
 /// A literal segment wins over a `{name}`. The handler of `GET` also serves `HEAD` (the connection omits the content),
-/// and the router itself serves `OPTIONS`. An unknown path is 404, a known one with another method 405 with `Allow`
+/// and the router itself serves `OPTIONS` where a route does not. An unknown path is 404, a known one with another method 405 with `Allow`
 /// (RFC 9110 sections 15.5.5, 15.5.6). Paths without a route are looked up in ``files`` first.
 public struct Router: Sendable {
     /// In the order in which their patterns were added. Matches have numbers of them, because a copy of a route would
@@ -96,6 +96,11 @@ public struct Router: Sendable {
             return Match(number: number, parameters: parameters)
         }
         return Match(number: nil, parameters: PathParameters())
+    }
+
+    /// Whether a route serves `OPTIONS` itself.
+    package func servesOptions(at match: Match) -> Bool {
+        match.number.map { allRoutes[$0].handler(for: .options) != nil } ?? false
     }
 
     /// Responds with the route's handler.

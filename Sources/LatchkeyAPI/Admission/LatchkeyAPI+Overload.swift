@@ -27,12 +27,14 @@ extension LatchkeyAPI {
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]
 
-    /// Whether a request checks a session, as a server does for each of its requests.
+    /// Whether a request checks a session, as a server does for each of its requests. A proxy's has a path of its own
+    /// behind the prefix, and any method.
     static func isSessionCheck(_ request: Request) -> Bool {
         let method = request.method == .head ? .get : request.method
-        return overloadPriorities.contains { row in
-            row.priority == .always && row.pattern == request.path && row.method == method
-        }
+        return request.path.hasPrefix("/forward-auth/")
+            || overloadPriorities.contains { row in
+                row.priority == .always && row.pattern == request.path && row.method == method
+            }
     }
 
     package func loadShedder(observedBy observe: RequestObserver? = nil) -> LoadShedder {
@@ -43,6 +45,7 @@ extension LatchkeyAPI {
         let rows = Self.overloadPriorities + starts
         let priorities = router.patterns.map { pattern in rows.filter { $0.pattern == pattern } }
         return { request, delay in
+            guard !Self.isSessionCheck(request) else { return nil }
             let number = router.match(request).number
             let method = request.method == .head ? .get : request.method
             switch number.flatMap({ priorities[$0].first { $0.method == method } })?.priority ?? .other {

@@ -122,14 +122,13 @@ final class RateGuard: Sendable {
     func countStart(of request: Request) throws(APIError) {
         let rules = current
         try count(request, .startsPerAddress, rules)
-        guard let table = rules[.startsPerSubnet], let subnet = limitedAddress(of: request, rules)?.subnet else {
-            return
-        }
-        _ = try count(Self.hash(subnet.high, subnet.low), in: table)
+        try count(request, .startsPerSubnet, rules, by: \.subnet)
     }
 
-    private func count(_ request: Request, _ limit: RateLimit, _ rules: Rules) throws(APIError) {
-        guard let table = rules[limit], let client = limitedAddress(of: request, rules) else { return }
+    private func count(
+        _ request: Request, _ limit: RateLimit, _ rules: Rules, by part: (IPAddress) -> IPAddress? = { $0 }
+    ) throws(APIError) {
+        guard let table = rules[limit], let client = limitedAddress(of: request, rules).flatMap(part) else { return }
         _ = try count(Self.hash(client.high, client.low), in: table)
     }
 

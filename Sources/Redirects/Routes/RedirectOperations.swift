@@ -32,6 +32,10 @@ extension RedirectsFeature {
             ],
             responses: [.text("text/html", "The page.", setsCookie: true), .redirect()]),
         APIOperation(
+            .post, "/sign-in", "renewByForm", .sessions, .browser, "Renew the session, by the form of that page",
+            "Exchanges the refresh token of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
+            responses: [.redirect()], refusals: [.crossSite]),
+        APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
             responses: [.redirect()], refusals: [.crossSite]), finish, ofKind(finish), finishByForm,

@@ -55,7 +55,7 @@ struct SignInPage {
     var response: Response {
         var response = BrowserPages.page(
             .ok, below: path, title: title, [news, state, links].filter { !$0.isEmpty }.joined(separator: "\n"),
-            forms: user == nil ? .none : .thisSite)
+            forms: canBeRenewed ? .anywhere : user == nil ? .none : .thisSite)
         // Without it older browsers omit a form's origin, and the form is refused.
         response.headers[.referrerPolicy] = "same-origin"
         return response
@@ -96,10 +96,14 @@ struct SignInPage {
                 """
         }
         guard canBeRenewed else { return "" }
-        guard hasConsole else { return "<p>Your session must be renewed. Sign in again.</p>" }
+        // The script sends the form at once, for a browser that comes from an application. A refusal ends elsewhere.
+        let script = destination == nil ? "" : "\n<script src=\"\(HTML.escaped(path))/auth/form-post.js\"></script>"
         return """
-            <p>This browser has a session that must be renewed, which needs JavaScript: \
-            <a href="\(HTML.escaped(path))/">continue there</a>, or sign in again.</p>
+            <form class="ways" method="post" action="\(HTML.escaped(path + Self.path))">
+            <p>This browser has a session that must be renewed.</p>
+            <button type="submit">Continue with it</button>
+            </form>\(script)
+            <p>Or sign in again:</p>
             """
     }
 
@@ -148,6 +152,25 @@ extension RedirectSignIn {
         _ = try await api.signOutPage(request)
         let page = "\(api.baseURL.path)\(SignInPage.path)?action=logout&status=success"
         return api.withoutSession(.redirect(to: page), request)
+    }
+
+    /// Renews the browser's session, and goes on as after a sign-in. Only by the page's own form, because a refresh
+    /// spends the refresh token. A refusal leaves the cookies as they are: another tab may have begun a session.
+    func renewByForm(_ request: Request) async throws -> Response {
+        try api.checkSameOrigin(request)
+        try api.countSignIn(of: request)
+        let page = api.baseURL.path + SignInPage.path
+        guard let token = api.cookies.refresh(of: request) else { return .redirect(to: page) }
+        do throws(SignInError) {
+            let request = RefreshRequest(refreshToken: token, caller: Caller(origin: ""))
+            let renewed = try await api.useCases.refresh(request)
+            var response = Response.redirect(to: page + "?action=login&status=success")
+            response.headers.append(contentsOf: api.cookies.setSession(renewed.tokens))
+            return response
+        } catch {
+            guard error.code == .invalidGrant else { throw error }
+            return .redirect(to: page + "?action=login&status=failure&error=\(error.codeText)")
+        }
     }
 
     func showSignInPage(_ request: Request) async throws -> Response {

@@ -17,6 +17,7 @@ extension RedirectSignIn: BrowserRedirects {
     func addRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in listProviders() }
         router.get(SignInPage.path, api.paged { try await showSignInPage($1) })
+        router.post(SignInPage.path, api.paged { try await renewByForm($1) })
         router.post("/sign-out", api.paged { try await signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }

@@ -383,6 +383,7 @@ struct AccessTests {
             ("/auth/zenkey-async-signin/HANDLE", "/auth/zenkey-async-signin/-"),
             ("/auth/acme/backchannel/HANDLE", "/auth/acme/backchannel/-"),
             ("/auth/zenkey-async-signin/HANDLE/", "/auth/zenkey-async-signin/-"),
+            ("/forward-auth/reset/HANDLE", "/forward-auth/-"), ("/forward-auth/", "/forward-auth/"),
             ("/auth/zenkey-async-signin/HANDLE/notification", "/auth/zenkey-async-signin/-"),
             ("/auth/acme/backchannel/HANDLE/", "/auth/acme/backchannel/-"),
             ("/auth/acme/start/HANDLE/confirmation", "/auth/acme/start/-"), ("/auth/acme/start", "/auth/acme/start"),

@@ -148,6 +148,27 @@ struct ForwardAuthenticationTests {
         for answer in [sent, forNginx] { #expect(try told(answer, "X-Auth-User") == nil) }
     }
 
+    @Test("that keeps the method is not told that anybody may send OPTIONS")
+    func options() async throws {
+        let app = try app(allowedOrigins: ["https://app.example"])
+        let token = try await app.token()
+        let preflight = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "POST")]
+        for fields in [[], preflight] {
+            #expect(try await verify(app, fields, .options).status == 401)
+            let known = try await verify(app, fields + [("Authorization", "Bearer \(token)")], .options)
+            #expect(known.status == 200)
+            #expect(try told(known, "X-Auth-User") != nil)
+        }
+        for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
+            let answer = try await verify(app, [("Authorization", "Bearer \(token)")], method)
+            #expect(answer.status == 405)
+            #expect(answer.headers[.allow] == "GET, HEAD, OPTIONS")
+        }
+        // Everywhere else a browser gets its preflight.
+        let usual = try await app.send(.options, "/auth/introspect", try fields(preflight), apiKey: nil)
+        #expect(usual.status == 204)
+    }
+
     private static let here = [
         ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "login.example"), ("X-Forwarded-Uri", "/app?a=b&c=%20"),
     ]
@@ -235,25 +256,51 @@ struct ForwardAuthenticationTests {
         for (method, path) in methods.flatMap({ method in ["/", "/app", "/a/b%20c?rd=x"].map { (method, $0) } }) {
             let forwarded = [("X-Forwarded-For", "203.0.113.7")]
             let session = [("Cookie", "__Host-latchkey_session=\(token)")]
-            let known = try await send(api, method, "/auth/verify" + path, forwarded + session)
+            let known = try await send(api, method, "/forward-auth" + path, forwarded + session)
             #expect(known.status == 200, "\(method) \(path)")
             #expect(try told(known, "X-Auth-User") != nil)
-            #expect(try await send(api, method, "/auth/verify" + path, forwarded).status == 401, "\(method) \(path)")
-            #expect(try await send(api, method, "/auth/verify" + path, session).error == "invalid_api_key")
+            #expect(try await send(api, method, "/forward-auth" + path, forwarded).status == 401, "\(method) \(path)")
+            #expect(try await send(api, method, "/forward-auth" + path, session).error == "invalid_api_key")
         }
-        #expect(try await send(api, .get, "/auth/verifying", []).status == 404)
+        #expect(try await send(api, .get, "/forward-authentication", []).status == 404)
         let navigation = [
             ("X-Forwarded-For", "203.0.113.7"), ("X-Forwarded-Proto", "https"), ("Host", "login.example"),
             ("Accept", Self.browser),
         ]
         // The query is the application's, and says nothing to this server.
-        let path = "/auth/verify/a/b%20c?rd=https%3A%2F%2Fshop.example&redirect=false"
+        let path = "/forward-auth/a/b%20c?rd=https%3A%2F%2Fshop.example&redirect=false"
         let sent = try await send(api, .get, path, navigation)
         #expect(sent.status == 303)
         let original = "https://login.example/a/b%20c?rd=https%3A%2F%2Fshop.example&redirect=false"
         let query = String(decoding: PercentEncoding.form([(name: "rd", value: original)]), as: UTF8.self)
         #expect(sent.headers[.location] == Self.page + "?" + query)
         #expect(try await send(api, .post, path, navigation).headers[.location] == Self.page)
+    }
+
+    @Test("of Envoy's kind never gets a response of another route, whatever the application's path is")
+    func appendedRoutes() async throws {
+        let app = try app(allowedOrigins: ["https://app.example"])
+        let handler = app.api.handler()
+        let fields = try fields([
+            ("X-Forwarded-For", "203.0.113.7"), ("Accept", Self.browser), ("Origin", "https://app.example"),
+        ])
+        let paths = app.api.routePatterns.flatMap { pattern in
+            let path = pattern.replacing(/\{[a-z_]+\}/, with: "verify")
+            // As it is, and as the application's part of it.
+            return [path]
+                + path.split(separator: "/").indices.map {
+                    "/" + path.split(separator: "/")[$0...].joined(separator: "/")
+                }
+        }
+        #expect(paths.contains("/logged-out") && paths.contains("/callback") && paths.count > 50)
+        for path in Set(paths + ["/", "/index.html", "/healthz"]) {
+            for method in [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete, .options] {
+                let request = try Request(
+                    method, "/forward-auth" + path, headers: fields, peer: SocketAddress(host: Self.proxy, port: 1))
+                let status = try await handler(request).status
+                #expect(status == .seeOther, "\(method) \(path)")
+            }
+        }
     }
 
     @Test("learns the attributes that are configured, and of addresses only those that a provider has verified")
@@ -315,7 +362,7 @@ struct ForwardAuthenticationTests {
             ("\u{7F}\t\0", "%7F%09%00"), ("Zoë", "Zo%C3%AB"), ("\u{1F600}~", "%F0%9F%98%80~"),
         ])
     func texts(text: String, field: String) {
-        #expect(ForwardAuthentication.fieldText(text) == field)
+        #expect(ForwardedRequest.fieldText(text) == field)
     }
 
     @Test("is not told that a user is signed out while the store cannot be asked")
@@ -385,5 +432,48 @@ struct ForwardAuthenticationTests {
         let made = try await page.send(.get, "/sign-in?action=login&status=success", origin: nil)
         #expect(made.status == 200)
         #expect(!made.body.contains("evil"))
+    }
+
+    @Test("gets a browser back whose session has to be renewed, without a sign-in", arguments: [false, true])
+    func renewal(_ hasEnded: Bool) async throws {
+        let app = try app()
+        let page = PageSessionTests.Page(app)
+        _ = try await page.signIn()
+        let former = try #require(page.session)
+        if hasEnded { try await app.endSessionElsewhere(former) }
+        app.clock.advance(bySeconds: 3601)
+        #expect(!(try await page.send(.get, "/sign-in", origin: nil)).body.contains("form-post.js"))
+        let asked = try await page.send(.get, "/sign-in?rd=https%3A%2F%2Flogin.example%2Fapp", origin: nil)
+        #expect(asked.body.contains("<form class=\"ways\" method=\"post\" action=\"/base/sign-in\">"))
+        #expect(asked.body.contains("<script src=\"/base/auth/form-post.js\"></script>"))
+        // Chromium applies the policy also to where the browser goes in the end.
+        #expect(asked.headers[.contentSecurityPolicy]?.contains("form-action") == false)
+        for origin in [nil, "https://evil.example"] {
+            #expect(try await page.send(.post, "/sign-in", form: "", origin: origin).status == 403)
+        }
+        let renewed = try await page.send(.post, "/sign-in", form: "")
+        #expect(renewed.status == 303)
+        let location = try #require(renewed.headers[.location])
+        let end = try await page.send(.get, String(location.dropFirst("/base".count)), origin: nil)
+        if hasEnded {
+            #expect(location == "/base/sign-in?action=login&status=failure&error=invalid_grant")
+            #expect(end.status == 200)
+            #expect(end.body.contains("<code>invalid_grant</code>"))
+            // Otherwise the script would try for ever.
+            #expect(!end.body.contains("form-post.js"))
+            #expect(page.refreshToken != nil)
+        } else {
+            #expect(end.headers[.location] == "https://login.example/app")
+            #expect(page.session != former)
+            #expect(try await page.me().status == 200)
+        }
+    }
+
+    @Test("A browser without a session has none to renew")
+    func nothingToRenew() async throws {
+        let page = PageSessionTests.Page(try app())
+        let answer = try await page.send(.post, "/sign-in", form: "")
+        #expect(answer.status == 303)
+        #expect(answer.headers[.location] == "/base/sign-in")
     }
 }

@@ -22,6 +22,7 @@ struct OverloadTests {
         (.get, "/", 201), (.get, "/nothing", 201), (.post, "/healthz", 201), (.options, "/auth/zenkey-signin", 201),
         (.get, "/users/me", nil), (.head, "/users/me", nil), (.post, "/auth/introspect", nil),
         (.get, "/auth/verify", nil), (.head, "/auth/verify", nil), (.post, "/auth/verify", 201),
+        (.get, "/forward-auth/x", nil), (.post, "/forward-auth/auth/zenkey-signin", nil),
         (.get, "/healthz", nil), (.head, "/readyz", nil), (.get, "/metrics", nil),
     ]
 

@@ -123,6 +123,13 @@ struct TokenServiceTests {
             let answer = try await signed(app, "token=\(token)", by: name, accept: accept)
             #expect(answer.json?["active"]?.bool == true, "\(name ?? "nil") \(accept)")
         }
+        // A name beside another credential is nobody's.
+        let beside: HTTPFields = [
+            .contentType: "application/x-www-form-urlencoded", .accept: Self.signedType,
+            .authorization: "Basic \(Self.base64("shop:anything"))",
+        ]
+        let plain = try await app.send(.post, "/auth/introspect", beside, body: "token=\(token)")
+        #expect(plain.json?["active"]?.bool == true)
         // Who may ask does not depend on the form of the response.
         let headers: HTTPFields = [
             .contentType: "application/x-www-form-urlencoded", .accept: Self.signedType,

@@ -191,7 +191,9 @@ import Testing
             #expect(try await Browser().post(base + "/auth/acme/initiate-login", form: initiation).status == 303)
             _ = try await harness.app.send("GET", "/auth/providers")
             _ = try await harness.app.send("GET", "/sign-in")
-            _ = try await harness.app.send("POST", "/sign-out", headers: ["Sec-Fetch-Site: same-origin"])
+            for path in ["/sign-in", "/sign-out"] {
+                _ = try await harness.app.send("POST", path, headers: ["Sec-Fetch-Site: same-origin"])
+            }
             for ((type, uri, callback), byForm) in Self.kinds.flatMap({ [($0, true), ($0, false)] }) {
                 let browser = Browser()
                 let start =
