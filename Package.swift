@@ -436,6 +436,7 @@ let package = Package(
                 "Administration", "Backchannel", "CLatchkeySQLite", "Capsules", "Examination", "OpenIDConnect",
                 "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Registration",
                 "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "SignInTests",

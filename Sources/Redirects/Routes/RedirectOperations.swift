@@ -83,11 +83,10 @@ extension RedirectsFeature {
         code verifier of the authorization request. Parameters of the names that `request_parameters` lists go to the \
         provider. A refusal is a page for a person, unless JSON is asked for.
         """,
-        parameters: [.provider]
-            + APISchema.startFields(
-                of: ["web", "spa", "ios", "android", "popup"], end: "Where the sign-in ends: one of the client's.",
-                "https://web.example/done", inQuery: true
-            ).inQuery,
+        parameters: APISchema.startFields(
+            of: ["web", "spa", "ios", "android", "popup"], end: "Where the sign-in ends: one of the client's.",
+            "https://web.example/done", inQuery: true
+        ).inQuery,
         responses: [.redirect(), .startLocation],
         refusals: [
             .providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .operatorUnknown, .otherClientAtSignIn,
@@ -101,7 +100,6 @@ extension RedirectsFeature {
         an `operator_token` or a `token` no browser is needed: the start is a sign-in then, as `signIn`. At a provider \
         of kind `aggregator`, the phone's digital credential is awaited: `confirmSignIn` ends the sign-in.
         """,
-        parameters: [.provider],
         body: APIOperation.Body(
             schema: "AppStart",
             example: """
@@ -146,7 +144,7 @@ extension RedirectsFeature {
         The provider, or another site, sends the browser here (OpenID Connect Core section 4). The sign-in is as one \
         that begins with `startRedirect` for `client_type=web`. 404 unless `initiate_login_client` is set.
         """,
-        parameters: [.provider] + APISchema.loginInitiationFields.inQuery,
+        parameters: APISchema.loginInitiationFields.inQuery,
         responses: [.redirect(), .startLocation],
         refusals: [.providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn])
 
@@ -154,7 +152,6 @@ extension RedirectsFeature {
         .post, "/auth/{provider}/initiate-login", "initiateLoginByForm", .redirects, .browser,
         "Begin a sign-in that a third party initiates, with a form",
         "Checks the form, and has the browser ask again by `GET`, because it sends no cookie with another site's form.",
-        parameters: [.provider],
         body: APIOperation.Body(
             schema: "LoginInitiation", example: #"{"iss": "https://acme.example", "login_hint": "jane@example.com"}"#,
             isFormOnly: true),
@@ -169,7 +166,7 @@ extension RedirectsFeature {
         to redirect to, the person gets a page. From `{public_url}/sign-in`, a user who must register gets to \
         `/register`.
         """,
-        parameters: [.provider] + APISchema.authorizationResponseFields.inQuery,
+        parameters: APISchema.authorizationResponseFields.inQuery,
         responses: [
             .redirect(),
             .text(
@@ -188,7 +185,6 @@ extension RedirectsFeature {
         For `response_mode=form_post`: as `finishRedirect`, with the parameters in a form. A browser sends no cookie \
         with another site's form; then a page sends the form once more, so that the code never is in an address.
         """,
-        parameters: [.provider],
         body: APIOperation.Body(
             schema: "AuthorizationResponse", example: #"{"state": "af0ifjsldkj", "code": "\#(APIExample.code)"}"#,
             isFormOnly: true),
