@@ -384,11 +384,15 @@ class Stage:
         for number, said in (("+12025550190", "mismatch"), ("+12025550195", "verified")):
             self.mock("gives", number)
             assert self.browser.ask(asked) == {"value": said}, number
-        # A page on a computer shows a code, which the phone scans meanwhile.
+        # A page on a computer shows a code, which the phone scans after the page has asked once.
         for number, said in (("+12025550190", "mismatch"), ("+12025550195", "verified")):
             self.browser.run(
-                "window.scanned = keeping.verifyWithQRCode((code) => fetch(code, { method: 'POST', mode: 'no-cors',"
-                " body: new URLSearchParams({ phone_number: arguments[0] }) }),"
+                "const [phone_number] = arguments; let shown = null; const real = window.fetch;"
+                "window.fetch = async (...asked) => { const answer = await real(...asked);"
+                " if (!shown || !asked[0].url?.endsWith('/confirmation')) return answer;"
+                " const body = new URLSearchParams({ phone_number }); const code = shown; shown = null;"
+                " await real(code, { method: 'POST', mode: 'no-cors', body }); return answer; };"
+                "window.scanned = keeping.verifyWithQRCode((code) => { shown = code; },"
                 " { phone_number: '+12025550195', provider: 'carriers' }).then(({ status }) => status);", number)
             assert self.browser.ask("scanned") == {"value": said}, number
         stopped = ("keeping.verifyWithQRCode(() => {}, { phone_number: '+12025550195', provider: 'carriers',"
