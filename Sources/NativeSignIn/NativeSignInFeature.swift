@@ -75,7 +75,7 @@ package struct NativeSignInFeature: Feature {
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         router.post(
             "/auth/{provider}/native",
-            api.admitting(.entering) { api, request, admission in
+            api.admitting(.enteringOrPage) { api, request, admission in
                 let signIn = try read(
                     BodyFields(request, from: admission),
                     at: api.useCases.providers.find(withoutOperators: request.provider), of: api,
@@ -127,19 +127,20 @@ extension AuthorizationServer {
 extension NativeSignInFeature {
     package static let operations: [APIOperation] = [
         APIOperation(
-            .post, "/auth/{provider}/native", "signInNatively", .signIn, .key,
+            .post, "/auth/{provider}/native", "signInNatively", .signIn, .keyOrPage,
             "Sign in with an ID token of the device",
             """
             For an app that gets an ID token without a browser: from Android's Credential Manager, Apple's \
             AuthenticationServices, or a provider's SDK. The token must be for one of the client's \
             `native_audiences`, at most ten minutes old, and have the nonce or its SHA-256 in hexadecimal digits. \
             Unless the client is configured otherwise, the nonce is one of `POST /auth/{provider}/attempts`. A token \
-            signs in once: if the response is lost, get a new nonce and a new token.
+            signs in once: if the response is lost, get a new nonce and a new token. A page of this server's own \
+            origin sends `client_type`, and gets cookies instead of tokens.
             """,
             body: APIOperation.Body(
                 schema: "NativeSignIn",
                 example: #"{"id_token": "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl", "nonce": "\#(APIExample.nonce)"}"#),
-            responses: [.json("The user is signed in.", .named("TokenResponse"), example: APIExample.tokens)],
+            responses: [.session(.ok, "The user is signed in.")],
             refusals: [
                 APIRefusal(.nativeTokenInvalid(.failed(.nonce)), as: "native_id_token_invalid"),
                 APIRefusal(SignInError.nativeTokenUsed, as: "native_id_token_used"),
@@ -169,6 +170,6 @@ extension APISchema {
                 "user": text(
                     "What Apple gives beside a user's first token, as text: only its name is used, and nothing "
                         + "confirms it.", example: #"{"name": {"firstName": "Ada", "lastName": "Lovelace"}}"#),
-                "correlation_id": correlationID,
+                "client_type": pageClientType, "correlation_id": correlationID,
             ]))
 }

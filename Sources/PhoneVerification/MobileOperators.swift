@@ -64,10 +64,7 @@ package struct MobileOperators: ServerGroup {
             guard let found = try await run.number(from: mobileOperator, with: tokens, at: provider, directory) else {
                 throw .internalFault
             }
-            // Without an ID token the number names the user.
-            let identity =
-                found.idToken.map { Identity(issuer: provider.issuer, subject: $0.subject) }
-                ?? Identity(ofNumber: found.number, from: provider.issuer)
+            let identity = Identity(of: found.idToken, or: found.number, from: provider.issuer)
             return VerifiedSignIn(
                 identity, UserInfo(verified: found.number), provenPhoneNumber: found.number.text, tokenUse: use)
         } catch {

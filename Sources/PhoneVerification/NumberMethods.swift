@@ -103,9 +103,14 @@ extension MobileOperators: NumberProvider {
             guard error.code == .operatorUnknown || error.code == .unauthorizedClient else { throw error }
             return ([], nil)
         }
-        let methods: Set<NumberMethod> =
-            api.redirects != nil && phone.opensBrowsers(of: target.server)
-            ? [.operatorToken, .redirect] : [.operatorToken]
+        var methods: Set<NumberMethod> = [.operatorToken]
+        if api.redirects != nil {
+            if phone.opensBrowsers(of: target.server) { methods.insert(.redirect) }
+            // There is no wallet for it on iOS.
+            if phone.platform != .ios, credentials(of: target.reference.operatorName) != nil {
+                methods.insert(.digitalCredential)
+            }
+        }
         return (methods, target.reference.operatorName)
     }
 
@@ -118,7 +123,7 @@ extension FirebaseNumbers: NumberProvider {
     }
 }
 
-extension AggregatorNumbers: NumberProvider {
+extension CredentialNumbers: NumberProvider {
     func methods(for phone: Phone, of api: LatchkeyAPI) async -> (Set<NumberMethod>, operatorName: String?) {
         let strategy = strategy(for: phone)
         let isOffered = strategy == .ts43 || strategy == .link && phone.opensBrowsers(of: server)

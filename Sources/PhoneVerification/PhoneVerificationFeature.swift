@@ -14,7 +14,7 @@ import StorageModel
 package struct PhoneVerificationSettings: FeatureSettings {
     package init() {}
 
-    /// Whoever is talked into scanning a stranger's QR code would sign in to the stranger's account from then on.
+    /// A user who scans a stranger's QR code would sign in to the stranger's account from then on.
     package func contradictions(
         in configuration: Configuration
     ) -> [(key: String, reason: String, remedy: String)] {
@@ -43,15 +43,25 @@ package struct PhoneVerificationSettings: FeatureSettings {
             + configuration.providers.filter { $0.numberRules?.signsInKnown == true }.map { provider in
                 (
                     "providers",
-                    "\(provider.path) has sign_in_known_numbers, so whoever gets a former customer's number signs in "
-                        + "to the account that has verified it", "set sign_in_known_numbers to false"
+                    "\(provider.path) has sign_in_known_numbers, so the next customer who gets a number signs in to "
+                        + "the account that has verified it", "set sign_in_known_numbers to false"
                 )
             }
             + configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
                 (
                     "providers",
-                    "\(provider.path) has desktop: on, so whoever makes another person scan a QR code gets that "
-                        + "person's number verified", "set desktop to off"
+                    "\(provider.path) has desktop: on, so an attacker who makes another person scan a QR code gets that "
+                        + "person's number verified; the person's own account loses it, and cannot sign in where the "
+                        + "number is its only way in", "set desktop to off"
+                )
+            }
+            + configuration.providers.filter {
+                $0.mobileOperator?.apis.deployment.operatorTokenPrefix == OperatorCredentials.prefix
+            }.map { provider in
+                (
+                    "providers",
+                    "\(provider.id) has operator_token_prefix: \(OperatorCredentials.prefix), so that nothing checks the "
+                        + "digital credentials that apps send", "set digital_credential of the operator instead"
                 )
             }
             + configuration.servers.filter { server in
@@ -114,13 +124,14 @@ package struct PhoneVerificationFeature: Feature {
     /// - Parameter provider: The name in paths.
     func aggregator(
         _ provider: String, _ server: AuthorizationServer, _ rules: AggregatorRules, _ numberRules: NumberSignInRules
-    ) -> AggregatorNumbers {
+    ) -> CredentialNumbers {
         let adapter: any CredentialAggregator =
             switch rules.adapter {
             case .sessions: SessionAggregator(server: server, rules: rules)
             }
-        return AggregatorNumbers(
-            provider: provider, server: server, rules: rules, signIns: signIns(numberRules), aggregator: adapter)
+        return CredentialNumbers(
+            reference: ProviderReference(provider: provider), server: server, rules: rules,
+            signIns: signIns(numberRules), aggregator: adapter)
     }
 
     private func signIns(_ rules: NumberSignInRules) -> NumberSignIns {
@@ -182,8 +193,8 @@ package final class PhoneVerificationOutcomes: Sendable {
             rows: [
                 .init(
                     "operator",
-                    "the mobile operator's name in the configuration; empty if the request did not come to one; "
-                        + "`other` for all beyond \(Self.capacity)")
+                    "the name in the configuration of the mobile operator, or of a provider that has none; empty if the "
+                        + "request did not come to one; `other` for all beyond \(Self.capacity)")
             ], by: [outcomes])
         total = BoundedRows(capacity: Self.capacity, other: "other") { Counter(family.row($0)) }
         metrics = [total.metric(family) { $0 }]

@@ -49,7 +49,12 @@ extension VerifyPhoneNumber {
         var reader = FieldReader(try BodyFields(request, from: caller.admission))
         let correlationID = reader.correlationID()
         guard reader.has("confirmation") else {
-            let proof = reader.credentialProof(allowingNone: true)
+            guard ["vp_token", "data", "code", "poll"].contains(where: reader.has) else {
+                reader.refuse(
+                    "confirmation", "is missing: send it, or vp_token, code or poll for what began with a strategy")
+                throw reader.refusal(correlationID)
+            }
+            let proof = reader.credentialProof(allowingPoll: true)
             guard reader.problems.isEmpty, let proof else { throw reader.refusal(correlationID) }
             return try await confirm(
                 request.parameters["id"] ?? "", by: proof, correlationID: correlationID, for: caller.holder
@@ -135,9 +140,9 @@ extension PhoneVerificationFeature {
                 verifiedBy: firebase, nonce: nonce, correlationID: correlationID, sentNames: reader.sentNames,
                 caller: caller, device: device)
         }
-        if let aggregator = provider.aggregator {
+        if provider.credentials() != nil || provider.takesCredentials && reader.has("sign_in_id") {
             let id = reader.visibleText("sign_in_id", limit: 64, required: true)
-            return try await signIn(&reader, id, at: aggregator, caller: caller, device: device)
+            return try await signIn(&reader, id, at: provider, of: api, caller: caller, device: device)
         }
         guard let operators = provider.mobileOperators else { return nil }
         let correlationID = reader.correlationID()
@@ -165,6 +170,9 @@ extension FieldReader {
         if has("strategy") { return .digitalCredential }
         return has("token") ? .firebase : .redirect
     }
+
+    /// Whether a body names the method of digital credentials.
+    var isForCredential: Bool { raw("method")?.string == NumberMethod.digitalCredential.rawValue }
 
     /// Refuses a body that names another method.
     mutating func demandMethod(_ method: NumberMethod) { _ = namedMethod([method]) }
@@ -239,7 +247,7 @@ extension PhoneVerificationFeature {
             """
             Only the session that asked can do it, and once; by redirects within two minutes. The outcome takes effect \
             by this call. The third wrong confirmation by redirects ends the verification. A verification with a QR \
-            code is `pending` until a phone has scanned the code: call again, at most once a second.
+            code is `pending` until a phone has scanned the code: call with `poll` again, at most once a second.
             """,
             parameters: [id],
             body: APIOperation.Body(
@@ -252,14 +260,15 @@ extension PhoneVerificationFeature {
         APIOperation(
             .post, confirmationPath, "confirmSignIn", .signIn, .keyOrPage, "Sign in with a digital credential",
             """
-            Ends what `startForApp` began at a provider of kind `aggregator`, once at all servers. The credential must \
-            be for this request and one of the provider's `credential_origins`; the aggregator tells its number. \
-            `signIn` and the link of an identity take the same fields, with `sign_in_id`.
+            Ends what `startForApp` began at a provider of kind `aggregator` or `camara`, once at all servers. The \
+            credential must be for this request and one of the origins that are configured; the aggregator, or the \
+            mobile operator, tells its number. `signIn` and the link of an identity take the same fields, with \
+            `sign_in_id`.
             """,
             parameters: [.path("id", .text("The `sign_in_id`.", example: APIExample.handle))],
             body: APIOperation.Body(
                 schema: "SignInConfirmation", example: #"{"vp_token": {"phone": "eyJhbGciOiJFUzI1NiJ9.e30.YQ~eyJ"}}"#),
-            responses: [.json("The user is signed in.", .named("TokenResponse"), example: APIExample.tokens)],
+            responses: [.session(.ok, "The user is signed in.")],
             refusals: APIRefusal.ofOperators + [
                 APIRefusal(SignInError.credentialSessionEnded, as: "credential_session_ended"), .carrierTimeout,
                 .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
@@ -329,15 +338,17 @@ extension APISchema {
                             + "tells the number. Also `phoneNumber`.", upTo: 16, example: "+12025550123"),
                     "provider": visible(
                         "A provider of kind `camara`, for a `token` one of kind `firebase_pnv`, and for a digital "
-                            + "credential one of kind `aggregator`; required if there are several.", upTo: 32,
+                            + "credential one of kind `aggregator` or `camara`; required if there are several.",
+                        upTo: 32,
                         example: "number"),
                     "operator": operatorName, "correlation_id": correlationID,
-                ]) + numberTokenFields + networkFields),
+                ]) + numberTokenFields + strategyField + networkFields),
         "PhoneVerificationConfirmation": object(
-            "What the app was redirected with, or the digital credential. Nothing asks for the state of a QR code.",
+            "What the app was redirected with, or the digital credential, or `poll`.",
             fields(optional: [
                 "confirmation": visible(
                     "What the app was redirected with. Works once.", upTo: 64, example: APIExample.handle),
+                "poll": flag("Asks whether a phone has scanned the QR code. Only `true`."),
                 "correlation_id": correlationID,
             ]) + credentialFields),
         "SignInConfirmation": object(

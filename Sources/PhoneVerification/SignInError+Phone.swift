@@ -86,7 +86,11 @@ extension SignInError {
         "This provider takes digital credentials alone. Begin at its start, and confirm with the wallet's response.")
 
     static let noCredentials = invalidRequest(
-        "This provider takes no digital credential. Begin at a provider of kind aggregator.")
+        "This provider takes no digital credential. Begin at one that GET /auth/number/methods names for it.")
+
+    static let operatorWithoutCredentials = SignInError(
+        .operatorUnknown, .discoveryStateError,
+        "This mobile operator redeems no digital credentials. Use another sign-in method.")
 
     static func credentialInvalid(_ check: PresentedCredential.Check) -> SignInError {
         credentialInvalid(check.demand, check.rawValue)

@@ -82,9 +82,8 @@ extension SignInRun {
         pausing pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
         guard request.standsInForCode else { return try await askingOperator(await redeemCode(at: provider)) }
-        let hint = try mobileOperator.hint(for: request.code)
-        begin(.token)
-        return try await exchange(hint, for: scopes, at: provider, pause)
+        return try await tokens(
+            about: try mobileOperator.hint(for: request.code), for: scopes, at: provider, pausing: pause)
     }
 
     /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
@@ -92,9 +91,11 @@ extension SignInRun {
 
     /// Exchanges the operator token, in the way that the operator's metadata says: for a JWT, or without a page by a
     /// backchannel authentication (CIBA Core section 7.1). It is spent then: neither request is repeated.
-    private func exchange(
-        _ hint: Secret, for scopes: [String], at provider: ProviderMetadata, _ pause: PollPauses
+    /// - Parameter hint: The token, with what says that it is one.
+    func tokens(
+        about hint: Secret, for scopes: [String], at provider: ProviderMetadata, pausing pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
+        begin(.token)
         guard provider.takesOperatorTokensByBackchannel else {
             return try await askingOperator(
                 await relyingParty.tokens(

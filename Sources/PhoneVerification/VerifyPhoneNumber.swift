@@ -162,11 +162,11 @@ struct VerifyPhoneNumber {
         _ question: Question, _ token: Secret, _ nonce: Secret?, _ id: String, _ holder: SessionAndUser,
         _ findings: inout PhoneVerificationFindings
     ) async throws(SignInError) -> (PhoneVerification, issuer: String) {
-        let asked = try number(question, of: holder.user)
-        let provider = try provider(question.provider) { $0.firebaseNumbers != nil }
-        try question.choice.caller.check(mayUseOneOf: provider.allClients)
         // Nobody can try numbers: the token has the only one.
-        try await admit(nil, of: holder.user.id)
+        let (choice, provider) = try await admit(question, of: holder.user, countsNumber: false) {
+            $0.firebaseNumbers != nil
+        }
+        let asked = choice.number
         guard let firebase = provider.firebaseNumbers, let client = firebase.server.client(nil) else {
             throw .noTokensOfFirebase
         }
@@ -198,30 +198,36 @@ extension VerifyPhoneNumber {
     func inquiry(
         _ question: Question, of user: User, _ correlationID: CorrelationID
     ) async throws(SignInError) -> Inquiry {
-        let number = try number(question, of: user)
-        let provider = try provider(question.provider) { $0.mobileOperators != nil }
-        var choice = question.choice
-        choice.number = number
-        choice.caller = choice.caller.of(user.id)
-        try choice.caller.check(mayUseOneOf: provider.allClients)
-        try await admit(number, of: user.id)
+        let (choice, provider) = try await admit(question, of: user) { $0.mobileOperators != nil }
         guard let operators = provider.mobileOperators else { throw .noOperatorTokens }
         let target = try await OperatorDirectory(operators: operators, environment: environment).choose(
             choice, .phoneVerification, correlationID)
         guard let client = target.server.client(nil) else { throw .internalFault }
         return Inquiry(
-            number: number, target: target, operators: operators,
+            number: choice.number, target: target, operators: operators,
             mobileOperator: try operators.mobileOperator(of: target), client: client)
     }
 
-    /// The number that a question is about; nil if it names none, and the profile has none.
-    func number(_ question: Question, of user: User) throws(SignInError) -> MSISDN? {
+    /// How a question chooses its operator, and its provider. It is counted for its user.
+    /// - Parameters:
+    ///   - countsNumber: Whether it is refused if the number's allowance is used up.
+    ///   - isCandidate: Whether a provider is the one that a question without a name can mean.
+    /// - Returns: Without a number if the question names none, and the profile has none.
+    /// - Throws: As ``inquiry(_:of:_:)``, but what Telco Finder's failure is.
+    func admit(
+        _ question: Question, of user: User, countsNumber: Bool = true, at isCandidate: (Provider) -> Bool
+    ) async throws(SignInError) -> (OperatorChoice, Provider) {
         let number = (question.phoneNumber ?? user.profile[.phoneNumber]).flatMap(MSISDN.init)
         guard number != nil || question.phoneNumber == nil else { throw .numberMalformed }
-        return number
+        let provider = try provider(question.provider, ifUnnamed: isCandidate)
+        var choice = question.choice
+        (choice.number, choice.caller) = (number, choice.caller.of(user.id))
+        try choice.caller.check(mayUseOneOf: provider.allClients)
+        try await admit(countsNumber ? number : nil, of: user.id)
+        return (choice, provider)
     }
 
-    func provider(
+    private func provider(
         _ name: String?, ifUnnamed isCandidate: (Provider) -> Bool
     ) throws(SignInError) -> Provider {
         if let name { return try environment.providers.find(name) }
@@ -234,7 +240,7 @@ extension VerifyPhoneNumber {
 
     /// Counts the verification for its user, unless those of its number are used up. Before the operator is known:
     /// Telco Finder is asked for no more numbers than a user may verify.
-    func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
+    private func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
         let now = environment.clock.now()
         let ofUser = AllowanceUse(of: "phone verification of user \(user.number)", AllowanceUse.ofVerifications)
         var wait = try await mappingStoreErrors(

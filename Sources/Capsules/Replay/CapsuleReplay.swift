@@ -115,6 +115,7 @@ package struct CapsuleReplay: Sendable {
         }
         if let names = Self.words(shown?["trusted_audiences"]) {
             (rules.trustedAudiences, rules.clientAudiences) = (Set(names.compactMap { ClientID($0) }), [:])
+            if let id = ClientID(clientID) { settings.clients[id]?.trustedAudiences = [] }
         }
         if let names = Self.words(shown?["tenants"]) { rules.tenants?.allowed = names == ["any"] ? nil : Set(names) }
         rules.nonceMayBeMissing = shown?["nonce_may_be_missing"]?.bool ?? false

@@ -107,6 +107,7 @@ struct CapsuleToken {
             }
             let accepted = client.signingAlgorithms
             expectation.requiredAudiences = client.requiredAudiences
+            expectation.trustedAudiences = Set(client.trustedAudiences)
             return record.steps(
                 IDTokenValidator(rules: rules, issuer: issuer).explain(
                     record.token, signedWith: listed?.intersection(accepted) ?? accepted, expecting: expectation,

@@ -81,7 +81,10 @@ struct AggregatorEndpoints: Sendable {
             else { throw OAuthError("session_expired", "The session is unknown or has expired.") }
             var number = session.found
             if let text = body["credential"]?.string {
-                number = try state.aggregator.redeem(text, for: session)
+                guard let redeemed = state.aggregator.redeem(text, with: session.nonce) else {
+                    throw OAuthError("invalid_credential", "The credential is for another session, or was used.")
+                }
+                number = redeemed
             } else if let hash = session.codeHash {
                 guard let code = body["code"]?.string, Digest.codeChallenge(of: code) == hash,
                     let browserCode = body["browser_code"]?.string, browserCode == session.browserCode
@@ -170,12 +173,13 @@ struct AggregatorState: Sendable {
     var credentials = BoundedCache<String, String>(capacity: 1000, age: .insertion)
     var faults: Set<CarrierSimulator.AggregatorFault> = []
 
-    /// The number of a credential, once. It must have the nonce of the session.
-    fileprivate mutating func redeem(_ text: String, for session: AggregatorSession) throws(OAuthError) -> String {
+    /// The number of a credential, once; nil if it is none, was used, or has another nonce.
+    /// - Parameter nonce: Nil for a mobile operator, which does not know it.
+    mutating func redeem(_ text: String, with nonce: String? = nil) -> String? {
         let binding = text.split(separator: "~").last.flatMap { ReceivedJWS(String($0), maximumBytes: 16_384) }
-        guard let binding, let handle = binding["encrypted_credential"], binding["nonce"] == session.nonce,
+        guard let binding, let handle = binding["encrypted_credential"], nonce == nil || binding["nonce"] == nonce,
             let number = credentials[handle]
-        else { throw OAuthError("invalid_credential", "The credential is for another session, or was used.") }
+        else { return nil }
         credentials.remove(handle)
         return number
     }
@@ -231,8 +235,9 @@ extension CarrierSimulator {
     package func presentCredential(
         for request: JSONObject, to origin: String, of number: String, faults: Set<CredentialFault> = []
     ) async throws -> String {
-        guard let nonce = request["data"]?.object?["nonce"]?.string
+        guard let data = request["data"]?.object, let nonce = data["nonce"]?.string
         else { throw OAuthError.invalidRequest("The request has no nonce.") }
+        try Self.checkAuthorization(in: data, nonce)
         let now = clock.now()
         let card = SigningKey.makeP256()
         let carrier = try await KeyPool.shared.key(.init(mccmnc: "aggregator", purpose: .signing(.es256)))
@@ -255,5 +260,16 @@ extension CarrierSimulator {
                 "encrypted_credential": .string(handle),
             ], key: faults.contains(.wrongKeyBinding) ? SigningKey.makeP256() : card, now: now)
         return issued + "~" + (try binding.serialized())
+    }
+
+    /// A wallet shows nothing to a request that does not say who asks. That of the simulated aggregator has no such
+    /// part.
+    private static func checkAuthorization(in data: JSONObject, _ nonce: String) throws(OAuthError) {
+        let queries = data["dcql_query"]?.object?["credentials"]?.array ?? []
+        guard let signed = queries.first?.object?["meta"]?.object?["credential_authorization_jwt"] else { return }
+        guard let token = signed.string.flatMap({ ReceivedJWS($0, maximumBytes: 16_384) }),
+            token.type == "oauth-authz-req+jwt", token["nonce"] == nonce, token.header["x5c"]?.array?.isEmpty == false,
+            token.claims["jwks"]?.object?["keys"]?.array?.first?.object?["use"]?.string == "enc"
+        else { throw .invalidRequest("The credential_authorization_jwt does not say who asks, and for whom.") }
     }
 }

@@ -69,11 +69,17 @@ extension CarrierSimulator {
     }
 
     /// The subscriber of a hint at an operator (CAMARA Security and Interoperability Profile, Format of `login_hint`),
-    /// and whether the hint authenticates them. An operator token is used up.
+    /// and whether the hint authenticates them. An operator token and a digital credential are used up.
     /// - Throws: `refusal` if the hint names no subscriber.
     func subscriber(
         hintedBy hint: String, at site: CarrierSite, or refusal: OAuthError
     ) throws(OAuthError) -> (user: User, isAuthenticated: Bool) {
+        let ofCredentials = "vp_token:"
+        if hint.hasPrefix(ofCredentials) {
+            let number = withState { $0.aggregator.redeem(String(hint.dropFirst(ofCredentials.utf8.count))) }
+            guard let user = number.flatMap(site.subscriber(ofNumber:)) else { throw refusal }
+            return (user, true)
+        }
         let prefix = site.carrier.operatorProfile?.operatorTokenPrefix ?? ""
         if hint.hasPrefix(prefix), !hint.hasPrefix("tel:") {
             let text = String(hint.dropFirst(prefix.count))

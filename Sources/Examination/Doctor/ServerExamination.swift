@@ -30,6 +30,11 @@ struct ServerExamination {
             if let profile = known.profile { ok("the settings meet the profile \(profile.rawValue)") }
             if provider.jwksURI != nil { await examineKeys() }
         }
+        if let signer = known.mobileOperator?.credentials?.signer {
+            let fix = "get a new certificate, and restart the server"
+            findings.append(
+                doctor.finding(signer.certificate.validity, "\(subject), digital_credential", fix: fix))
+        }
         await reachEndpoints()
     }
 

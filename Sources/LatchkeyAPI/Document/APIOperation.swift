@@ -154,8 +154,10 @@ extension APIOperation.Response {
             headers: ["Cache-Control"] + headers)
     }
 
-    /// 204.
-    public static func noContent(_ description: String) -> Self { Self(status: .noContent, description: description) }
+    /// Without content.
+    public static func noContent(_ description: String, status: HTTPResponse.Status = .noContent) -> Self {
+        Self(status: status, description: description)
+    }
 
     package static let done = json("Done.", .named("Empty"), example: "{}")
     static let doneAndCookie = json("Done.", .named("Empty"), example: "{}", headers: ["Set-Cookie"])

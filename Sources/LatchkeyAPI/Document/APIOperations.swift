@@ -13,7 +13,7 @@ extension APIOperation {
 
 
             At a provider of kind `camara` the body has an `operator_token` in place of a code, and at one of kind \
-            `firebase_pnv` a `token`; at one of kind `aggregator` the `sign_in_id` of a start and the `vp_token`. A \
+            `firebase_pnv` a `token`; after a start with a digital credential, its `sign_in_id` and the `vp_token`. A \
             page of this server's own origin sends `client_type`, and gets cookies instead of tokens.
             """),
         // Carriers have no refusals of operators, and the example apps know none.
@@ -24,10 +24,10 @@ extension APIOperation {
             at: "/auth/zenkey-signin", "signInWithZenKey",
             "This is `/auth/zenkey/sign-in` under the name that the published example apps use."),
         APIOperation(
-            .post, "/auth/{provider}/attempts", "issueAttempt", .signIn, .key, "Get a nonce for a sign-in",
+            .post, "/auth/{provider}/attempts", "issueAttempt", .signIn, .keyOrPage, "Get a nonce for a sign-in",
             """
             Optional, unless the client is configured with `nonce: issued`: then a sign-in needs a nonce from here, \
-            usable once. A body is ignored.
+            usable once. A body is ignored, but a page of this server's own origin sends `client_type`.
             """,
             responses: [
                 .json(

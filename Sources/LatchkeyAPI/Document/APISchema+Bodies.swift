@@ -81,7 +81,7 @@ extension APISchema {
     /// Generators make several types of a choice between groups, so the texts say that one of the two is required.
     package static let codeOrTokenFields =
         signInFields().map { $0.name == "code" ? $0.ifPresent : $0 }
-        + numberTokenFields.filter { $0.name != "strategy" }
+        + numberTokenFields
         + fields(optional: ["sign_in_id": visible("Of a sign-in with a digital credential that was begun.", upTo: 64)])
         + credentialFields.filter { $0.name != "code" }
         + fields(optional: [
@@ -147,9 +147,13 @@ extension APISchema {
         "token": visible(
             "A token of Firebase Phone Number Verification, which Google's library gave the app, at a provider of kind "
                 + "`firebase_pnv`.", upTo: 4096),
+    ])
+
+    /// What proves a phone number at a start with a digital credential.
+    package static let strategyField = fields(optional: [
         "strategy": text(
             "Of a start at a provider of kind `aggregator`; by default that of the network. `desktop` is for "
-                + "verifications.", choices: strategies),
+                + "verifications.", choices: strategies)
     ])
 
     private static let strategies = ["ts43", "link", "desktop"]

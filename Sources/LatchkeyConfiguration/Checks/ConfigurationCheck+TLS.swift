@@ -99,6 +99,13 @@ extension ConfigurationCheck {
                 guard let fault = Self.fault(of: certificate.validity, at: now) else { continue }
                 warn(key, "the certificate of the client \(client.id.text) \(fault.reason)", fault.remedy)
             }
+            if let signer = provider.mobileOperator?.credentials?.signer,
+                let fault = Self.fault(of: signer.certificate.validity, at: now)
+            {
+                warn(
+                    key, "the certificate of digital_credential of \(provider.id) \(fault.reason)",
+                    "get a new one, and restart the server: phones refuse requests with an expired one")
+            }
         }
     }
 

@@ -54,6 +54,9 @@ extension ProviderDraft {
         settings.finderID = finderID ?? operatorName
         settings.takesHashes = takesHashes
         settings.apis.deployment = deployment
+        let before = context.problems.count
+        settings.credentials = context.beneath(".digital_credential") { credentials.finished(place.origin, &$0) }
+        guard context.problems.count == before else { return nil }
         client.rules.scopes = settings.scopes
         let id = ProviderReference(provider: id, operatorName: operatorName).text
         guard let client = client.finished(&context), var provider = provider(id, [client]) else { return nil }
@@ -80,6 +83,36 @@ extension ProviderDraft {
                 }
             }
         }
+    }
+}
+
+/// How phones are asked for a digital credential of one operator, while it is read.
+struct CredentialRequestDraft: Sendable {
+    var origins: [String] = []
+    var certificateFile: String?
+    var certificateKey: Secret?
+    var encryptionKey: String?
+    var consent: String?
+
+    /// The rules, or nil if there are none or after reporting what is wrong with the certificate.
+    fileprivate func finished(
+        _ origin: ConfigurationOrigin, _ context: inout ReadingContext
+    ) -> CredentialRequestRules? {
+        // The reader has reported what is required and missing.
+        guard !origins.isEmpty, let encryptionKey else { return nil }
+        var holder = ClientDraft()
+        (holder.certificateFile, holder.certificateKey) = (certificateFile, certificateKey)
+        holder.place.origin = origin
+        guard (try? holder.readCertificate(&context)) == true, let signer = holder.rules.clientTLS else { return nil }
+        guard signer.certificate.writePublicKey != nil else {
+            context.refuse(
+                origin, "has a certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
+                "use one with such a key, which signs the requests")
+            return nil
+        }
+        var rules = CredentialRequestRules(origins: origins, signer: signer, encryptionKey: encryptionKey)
+        rules.consent = consent
+        return rules
     }
 }
 

@@ -359,7 +359,7 @@ extension ProviderDraft {
         Setting(
             "desktop", .flag("on", "off"), \.aggregator.verifiesDesktops,
             "Whether a signed-in user without a phone at hand may verify a number with a QR code for the phone. "
-                + "Whoever can make another person scan the code gets that person's number verified."),
+                + "An attacker who makes another person scan the code takes that person's verified number away."),
         Setting(
             "consent", .optional(.shownName), \.aggregator.consent,
             "What the user consents to, for the aggregator to show."),
@@ -382,7 +382,7 @@ extension ProviderDraft {
 
     /// The keys of a mobile operator of a provider of verified phone numbers (`kind: camara`).
     static let operatorSettings =
-        ofOperators + ofDeployments
+        ofOperators + ofDeployments + ofCredentialRequests
         + ofServer(
             ownKeys + [
                 "other_private_key", "other_private_key_id", "other_private_key_alg", "id_token_signed_response_alg",
@@ -412,6 +412,29 @@ extension ProviderDraft {
         Setting(
             "hashed_phone_number", .flag(), \.takesHashes,
             "Whether a number to verify is sent as its SHA-256, for a mobile operator that takes it."),
+    ]
+
+    private static let ofCredentialRequests: [Setting<ProviderDraft>] = [
+        Setting(
+            "digital_credential.origins", .list(of: .credentialOrigin, "a list of origins"), \.credentials.origins,
+            "The origins that digital credentials for the operator may be for, as credential_origins. With them, "
+                + "phones are asked for a credential, which the operator redeems."
+        ).required("list the origins of the app and of the pages that ask for credentials"),
+        Setting(
+            "digital_credential.certificate_file", .optional(.path), \.credentials.certificateFile,
+            "A PEM file of the certificate by which phones know who asks, followed by its intermediates."
+        ).required(),
+        Setting(
+            "digital_credential.certificate_key", .optional(.certificateKey), \.credentials.certificateKey,
+            isSecret: true, "The private key of that certificate, which signs the requests, in PEM."
+        ).required("give it or certificate_key_file"),
+        Setting(
+            "digital_credential.encryption_key", .optional(.publicEncryptionKey), \.credentials.encryptionKey,
+            "The operator's public key that phones encrypt the credential for: a JSON Web Key of P-256, in quotes."
+        ).required("give the key that the operator names for it"),
+        Setting(
+            "digital_credential.consent", .optional(.shownName), \.credentials.consent,
+            "What the user consents to, for the phone to show (consent_data)."),
     ]
 
     private static let ownKeys = ["private_key", "private_key_id", "private_key_alg", "assertion_audience"]

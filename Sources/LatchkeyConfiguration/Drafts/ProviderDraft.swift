@@ -38,6 +38,7 @@ struct ProviderDraft: GroupDraft {
     var projectID: String?
     var numberRules = NumberSignInRules()
     var aggregator = AggregatorRules()
+    var credentials = CredentialRequestDraft()
     var place = GroupPlace()
 
     /// The key that holds the providers.

@@ -18,6 +18,8 @@ public struct MobileOperatorSettings: Sendable, Hashable {
     public var finderID: String
     /// Whether a number to verify is sent as its SHA-256 (`hashedPhoneNumber`).
     public var takesHashes = false
+    /// How its customers' phones are asked for a digital credential; nil if they are not.
+    public var credentials: CredentialRequestRules?
 
     /// An operator without a check of the SIM.
     public init(name: String, networks: Set<MCCMNC>, apis: OperatorAPIs, purpose: Purpose) {
@@ -39,6 +41,25 @@ public struct MobileOperatorSettings: Sendable, Hashable {
         case .combinedV0: ["\(purpose.scope)#\(operation.nameInV0)"]
         case .purpose: [purpose.scope]
         }
+    }
+}
+
+/// How this server asks phones for a digital credential that a mobile operator redeems.
+public struct CredentialRequestRules: Sendable, Hashable {
+    /// The origins that credentials may be for.
+    public var origins: [String]
+    /// The key that signs requests, with its certificate. It is not for TLS.
+    public var signer: ClientTLS
+    /// The operator's key that credentials are encrypted for: a public JSON Web Key.
+    public var encryptionKey: String
+    /// What the user consents to.
+    public var consent: String?
+
+    /// Requests without a consent.
+    public init(origins: [String], signer: ClientTLS, encryptionKey: String) {
+        self.origins = origins
+        self.signer = signer
+        self.encryptionKey = encryptionKey
     }
 }
 

@@ -310,6 +310,21 @@ extension ValueType {
         }
     }
 
+    /// A public key that phones encrypt for, as JSON: of P-256, for ECDH-ES (RFC 7518 section 4.6).
+    static var publicEncryptionKey: ValueType<String> {
+        .parsed(
+            "a JSON Web Key", show: { $0 }, "is not a public JSON Web Key of P-256",
+            #"write one such as '{"kty": "EC", "crv": "P-256", "x": "…", "y": "…", "kid": "k-1"}'"#
+        ) { text in
+            guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.object, given["d"] == nil else { return nil }
+            let members = ["kty", "crv", "x", "y", "kid"].map { (name: $0, value: given[$0]) }
+            guard let object = JSONValue.object(of: members).object,
+                (try? PublicKey(object))?.algorithms == [.es256]
+            else { return nil }
+            return JSONValue.object(of: members + [(name: "use", value: "enc"), (name: "alg", value: "ECDH-ES")]).text
+        }
+    }
+
     /// The private key of a certificate. Whether it is valid shows with the certificate.
     static var certificateKey: ValueType<Secret> {
         .secret("a private key in PEM", "is not a private key in PEM", "name its file in certificate_key_file") {

@@ -250,6 +250,9 @@ public struct VerifiedIDToken: Sendable, Hashable {
         altered(UserInfo(claims, members)) { $0.isPartial = isPartial }
     }
 
+    /// Whether somebody asked for the token with a nonce, whatever it is.
+    package var hasNonce: Bool { claims["nonce"].map { !$0.isNull } ?? false }
+
     /// What an ID token of a later refresh is compared with, besides issuer and subject.
     public var claimsForRefresh: OriginalIDToken.Claims {
         OriginalIDToken.Claims(

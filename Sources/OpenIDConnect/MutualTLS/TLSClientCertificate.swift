@@ -12,9 +12,7 @@ extension TLSClientCertificate {
     public init?(
         chain: [UInt8], privateKey: Secret, subject: String, validity: ClosedRange<Timestamp>, isSelfIssued: Bool
     ) {
-        // In DER.
-        let certificates = PEMBlock.all(in: String(decoding: chain, as: UTF8.self))
-            .filter { $0.label.hasSuffix("CERTIFICATE") }.compactMap(\.bytes)
+        let certificates = Self.certificates(in: chain)
         guard let first = certificates.first else { return nil }
         let thumbprint = Base64URL.encode(Array(SHA256.hash(data: first)))
         let publicKey = (try? ClientKey(parsing: privateKey))?.publicJWK
@@ -30,5 +28,22 @@ extension TLSClientCertificate {
                     json.add("x5c", certificates.map { $0.base64EncodedString() })
                 }
             })
+    }
+
+    /// In DER.
+    private static func certificates(in chain: [UInt8]) -> [Data] {
+        PEMBlock.all(in: String(decoding: chain, as: UTF8.self)).filter { $0.label.hasSuffix("CERTIFICATE") }
+            .compactMap(\.bytes)
+    }
+
+    /// A JWT that the certificate's key signs, and whose header has the chain (`x5c`, RFC 7515 section 4.1.6).
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
+    package func token(type: String, claims: [UInt8]) throws(OIDCError) -> Secret {
+        let key: ClientKey
+        do { key = try ClientKey(parsing: privateKey) } catch {
+            throw OIDCError(.clientRefused, reason: "The certificate's private key cannot sign.")
+        }
+        let chain = Self.certificates(in: chain).map { $0.base64EncodedString() }
+        return try key.token(type: type, naming: .certificates(chain), claims: claims)
     }
 }

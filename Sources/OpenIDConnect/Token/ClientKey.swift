@@ -31,6 +31,8 @@ public struct ClientKey: Sendable, Redacted {
         case keyID
         /// `jwk`, the public half itself (RFC 7515 section 4.1.3).
         case publicKey
+        /// `x5c`, its certificate in DER and base64, followed by those of the issuers (RFC 7515 section 4.1.6).
+        case certificates([String])
     }
 
     /// The `kid` under which providers know the key: the configured one, or that of the JSON Web Key, otherwise the
@@ -91,6 +93,7 @@ public struct ClientKey: Sendable, Redacted {
         switch reference {
         case .keyID: header.add("kid", keyID)
         case .publicKey: header.add("jwk", object: publicJWK.write)
+        case .certificates(let chain): header.add("x5c", chain)
         }
         let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims)
         return try mappingErrors(

@@ -3,6 +3,7 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
+import StorageModel
 
 /// How the number of a phone is proven at an aggregator. The raw values are those of the API, and of aggregators.
 enum CredentialStrategy: String, Sendable, CaseIterable {
@@ -59,16 +60,19 @@ enum CredentialProof: Sendable {
     }
 }
 
-/// What an aggregator says of a phone.
+/// What an aggregator, or a mobile operator, says of a phone.
 struct AggregatorFinding: Sendable {
     /// Nil if it only compares numbers.
     let number: MSISDN?
     /// Whether the phone has the number that was asked for; nil if the aggregator does not say.
     let isVerified: Bool?
-    let sim: SIMSwapFinding
+    /// Nil if nobody was asked about it.
+    var sim: SIMSwapFinding?
+    /// Who the user is, where a mobile operator tells it.
+    var identity: Identity?
 }
 
-/// An aggregator of mobile networks: two calls, of an API that an adapter knows.
+/// Who redeems credentials: two calls, of an API that an adapter knows.
 protocol CredentialAggregator: Sendable {
     /// Begins a session.
     func prepare(
@@ -79,7 +83,7 @@ protocol CredentialAggregator: Sendable {
     /// - Parameter session: As it was prepared.
     /// - Returns: Nil as long as no phone has scanned the QR code.
     func process(
-        _ session: CredentialSession, _ proof: CredentialProof, _ correlationID: CorrelationID
+        _ session: CredentialSession, _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
     ) async throws(SignInError) -> AggregatorFinding?
 }
 
@@ -110,7 +114,7 @@ struct SessionAggregator: CredentialAggregator {
     }
 
     func process(
-        _ session: CredentialSession, _ proof: CredentialProof, _ correlationID: CorrelationID
+        _ session: CredentialSession, _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
     ) async throws(SignInError) -> AggregatorFinding? {
         var body = JSONValue.object(of: [])
         let name = try? JSONValue(parsing: Array(session.session.utf8))
@@ -123,7 +127,7 @@ struct SessionAggregator: CredentialAggregator {
             set(.code, session.code.exposed, in: &body)
         case .scanned: break
         }
-        let object = try await call("process_endpoint", body, correlationID)
+        let object = try await call("process_endpoint", body, run.correlationID)
         guard session.strategy != .desktop || rules.value(.status, in: object)?.string != "pending" else { return nil }
         return try await asking { () throws(OIDCError) in try finding(object) }
     }

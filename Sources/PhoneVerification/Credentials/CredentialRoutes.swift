@@ -11,32 +11,38 @@ import StorageModel
 extension PhoneVerificationFeature {
     static let confirmationPath = "/auth/{provider}/start/{id}/confirmation"
 
-    /// Reads a start, and begins the session at the aggregator; nil for a provider of another kind.
+    /// Reads a start, and begins the session; nil for a provider of another kind, and for another start of one that has
+    /// several.
     /// - Throws: 400 that names every malformed field; `unauthorized_client`; `operator_unknown`; `rate_limited`;
     ///   `aggregator_error`.
     package func startSignIn(
         _ request: Request, _ admission: Admission, at provider: Provider, of api: LatchkeyAPI
     ) async throws -> Response? {
-        guard let aggregator = provider.aggregator else { return nil }
-        let environment = api.useCases.environment
         var reader = FieldReader(try BodyFields(request, from: admission))
+        guard provider.credentials() != nil || provider.mobileOperators != nil && reader.isForCredential else {
+            return nil
+        }
+        let environment = api.useCases.environment
         let correlationID = reader.correlationID() ?? .random(from: environment.random)
         reader.demandMethod(.digitalCredential)
-        var choice = OperatorChoice(network: reader.network(required: false))
+        var choice = OperatorChoice(name: reader.operatorName(), network: reader.network(required: false))
+        choice.number = reader.phoneNumber()
         choice.caller = api.terms(of: request, admission)
         var start = reader.credentialStart(choice)
-        start.clientID = reader.clientID(at: aggregator.server)
+        try reader.check(correlationID)
+        let numbers = try await provider.credentials(by: choice, .operatorToken, correlationID, in: environment)
+        start.clientID = reader.clientID(at: numbers.server)
         try reader.check(correlationID)
         let id = Secret(environment.random.token())
         let (strategy, prepared) = try await environment.failures.recording(as: correlationID, reader.sentNames) {
-            () async throws(SignInError) in
+            [start] () async throws(SignInError) in
             if !admission.isByKey {
                 let wait = try await mappingStoreErrors(
-                    await aggregator.signIns.store.count(
+                    await numbers.signIns.store.count(
                         AllowanceUse.ofCredentials(by: choice.caller), at: environment.clock.now()))
                 if let wait { throw .tooManyLookups(wait) }
             }
-            return try await aggregator.begin(
+            return try await numbers.begin(
                 start, of: nil, under: id, for: .credentialSignIn, correlationID, in: environment)
         } failed: { error in
             environment.logStart(error, at: provider.name, correlationID)
@@ -50,11 +56,11 @@ extension PhoneVerificationFeature {
     }
 
     func confirmSignIn(_ request: Request, _ admission: Admission, _ api: LatchkeyAPI) async throws -> Response {
-        let provider = try api.useCases.environment.providers.find(request.provider)
-        guard let aggregator = provider.aggregator else { throw SignInError.noCredentials }
+        let provider = try api.useCases.providers.find(request.provider)
+        guard provider.takesCredentials else { throw SignInError.noCredentials }
         var reader = FieldReader(try BodyFields(request, from: admission))
         let signIn = try await signIn(
-            &reader, request.parameters["id"], at: aggregator, caller: admission.signInCaller,
+            &reader, request.parameters["id"], at: provider, of: api, caller: admission.signInCaller,
             device: DeviceName.of(request))
         return try await api.complete(signIn, admission, request)
     }
@@ -63,21 +69,22 @@ extension PhoneVerificationFeature {
     /// - Throws: 400 that names every missing or malformed field; `invalid_grant` for an id that is unknown, was used
     ///   or has expired.
     func signIn(
-        _ reader: inout FieldReader, _ id: String?, at aggregator: AggregatorNumbers, caller: Caller?, device: String?
+        _ reader: inout FieldReader, _ id: String?, at provider: Provider, of api: LatchkeyAPI, caller: Caller?,
+        device: String?
     ) async throws -> SignInRequest {
         let correlationID = reader.correlationID()
         let proof = reader.credentialProof()
         guard reader.problems.isEmpty, let proof, let id = id.map(Secret.init) else {
             throw reader.refusal(correlationID)
         }
-        guard let session = try await aggregator.session(id, for: .credentialSignIn) else {
-            throw SignInError.credentialSessionEnded
-        }
+        guard let session = try await CredentialSession(id, for: .credentialSignIn, of: api.useCases),
+            let numbers = session.numbers(in: api.useCases.providers), numbers.reference.provider == provider.name
+        else { throw SignInError.credentialSessionEnded }
         // With the id, so that a proof that was sent to another session does not count as sent again.
         let code = Secret("\(id.exposed) \(proof.secret.exposed)")
         return SignInRequest(
-            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: code,
-            verifiedBy: CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof),
+            provider: numbers.reference, clientID: session.clientID, code: code,
+            verifiedBy: CredentialVerifier(numbers: numbers, session: session, id: id, proof: proof),
             correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
 }
@@ -97,8 +104,11 @@ extension AllowanceUse {
 
 /// Verifications by a digital credential.
 extension VerifyPhoneNumber {
-    /// How often an app may ask whether a phone has scanned a QR code: about once a second.
-    static let pollAllowance = SharedAllowance(count: 5, seconds: 5)
+    /// How often an app may ask whether a phone has scanned one QR code: about once a second, and no more often than a
+    /// usual session has seconds.
+    static let pollAllowances = [
+        SharedAllowance(count: 5, seconds: 5), SharedAllowance(count: 300, seconds: 3600),
+    ]
 
     /// Begins a verification.
     /// - Returns: Its id, and what the app needs for the phone.
@@ -108,17 +118,15 @@ extension VerifyPhoneNumber {
         let correlationID = question.correlationID ?? .random(from: environment.random)
         return try await environment.failures.recording(as: correlationID, question.sentNames) {
             () async throws(SignInError) in
-            let number = try number(question, of: holder.user)
-            let provider = try provider(question.provider) { $0.aggregator != nil }
-            guard let aggregator = provider.aggregator else { throw .noCredentials }
-            try question.choice.caller.check(mayUseOneOf: provider.allClients)
-            try await admit(number, of: holder.user.id)
+            let (choice, provider) = try await admit(question, of: holder.user) { $0.takesCredentials }
+            guard provider.takesCredentials else { throw .noCredentials }
+            let numbers = try await provider.credentials(by: choice, .phoneVerification, correlationID, in: environment)
             let id = Secret(environment.random.token())
-            let (strategy, prepared) = try await aggregator.begin(
-                start, of: number, under: id, for: .verification, correlationID, in: environment)
+            let (strategy, prepared) = try await numbers.begin(
+                start, of: choice.number, under: id, for: .verification, correlationID, in: environment)
             let pending = PhoneVerification(
                 id: TokenHash(sha256Of: id.exposed), user: holder.user.id, session: holder.session.id,
-                phoneNumber: number?.text, operatorName: provider.name,
+                phoneNumber: choice.number?.text, operatorName: numbers.reference.operatorName ?? provider.name,
                 time: environment.clock.now().advanced(bySeconds: prepared.seconds))
             guard try await mappingStoreErrors(await store.beginPhoneVerification(pending)) else {
                 throw .sessionUnknown
@@ -158,50 +166,60 @@ extension VerifyPhoneNumber {
         _ findings: inout PhoneVerificationFindings
     ) async throws(SignInError) -> (PhoneVerification, issuer: String)? {
         (findings.operatorName, findings.number) = (subject.operatorName, subject.phoneNumber)
-        guard let aggregator = environment.providers[subject.operatorName]?.aggregator else {
-            throw .confirmationMissing
-        }
-        guard let session = try await aggregator.session(id, for: .verification)
-        else { throw .verificationEnded }
-        let verifier = CredentialVerifier(numbers: aggregator, session: session, id: id, proof: proof)
+        guard let session = try await CredentialSession(id, for: .verification, of: api.useCases),
+            let numbers = session.numbers(in: environment.providers)
+        else { throw isByRedirects(subject) ? .confirmationMissing : .verificationEnded }
+        let verifier = CredentialVerifier(numbers: numbers, session: session, id: id, proof: proof)
         let request = SignInRequest(
-            provider: ProviderReference(provider: aggregator.provider), clientID: session.clientID, code: proof.secret,
-            verifiedBy: verifier, correlationID: findings.correlationID)
+            provider: numbers.reference, clientID: session.clientID, code: proof.secret, verifiedBy: verifier,
+            correlationID: findings.correlationID)
         if case .scanned = proof { try await countPoll(of: id) }
         let run = try SignInRun(request, findings.correlationID, in: environment)
         findings.run = run
-        let issuer = try await run.discoverProvider().issuer
-        let found: AggregatorFinding?
+        let provider = try await run.discoverProvider()
+        var isAnswered = false
         do throws(SignInError) {
-            found = try await aggregator.finding(of: session, under: id, for: .verification, proof, run)
+            let found = try await numbers.finding(of: session, under: id, for: .verification, proof, run, at: provider)
+            guard let found else { return nil }
+            isAnswered = true
+            try numbers.check(found, run)
+            // Counted after the answer: somebody without the phone could otherwise use up the number's allowance.
+            let uses = AllowanceUse.ofVerification(of: session.number, by: subject.user)
+            if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
+                throw .tooManyVerifications(wait)
+            }
+            return (try found.outcome(of: subject, session.number, at: environment.clock.now()), provider.issuer)
         } catch {
             guard error.code == .simSwapped else {
                 // Nothing can end it any more. Not a step of its own: it has failed at the one before.
-                if error.codeMayBeSpent, session.strategy != .desktop {
+                if isAnswered || error.codeMayBeSpent && session.strategy != .desktop {
                     let failed = subject.failed(error.codeText, at: environment.clock.now())
-                    // The aggregator's failure is what the app needs to know, whatever the store says.
+                    // The failure is what the app needs to know, whatever the store says.
                     _ = try? await store.addPhoneVerification(
-                        failed, by: issuer, requestID: findings.correlationID.text)
+                        failed, by: provider.issuer, requestID: findings.correlationID.text)
                 }
                 throw error
             }
             // As of a mobile operator, an outcome.
             await environment.failures.note(FailedOperation(findings), error)
-            return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), issuer)
+            return (subject.failed(error.codeText, simSwapped: true, at: environment.clock.now()), provider.issuer)
         }
-        guard let found else { return nil }
-        // Counted after the answer: somebody without the phone could otherwise use up the number's allowance.
-        let uses = AllowanceUse.ofVerification(of: session.number, by: subject.user)
-        if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
-            throw .tooManyVerifications(wait)
+    }
+
+    /// Whether a verification without a session must be by redirects: nobody redeems credentials where it was begun.
+    private func isByRedirects(_ subject: PhoneVerification) -> Bool {
+        let name = subject.operatorName
+        return environment.providers.all.allSatisfy { provider in
+            (provider.name == name ? provider.credentials() : provider.mobileOperators?.credentials(of: name)) == nil
         }
-        return (try found.outcome(of: subject, session.number, at: environment.clock.now()), issuer)
     }
 
     /// Counts a question whether a phone has scanned a QR code: the aggregator is asked each time.
     private func countPoll(of id: Secret) async throws(SignInError) {
-        let use = AllowanceUse(of: "poll of verification \(id.exposed)", Self.pollAllowance)
-        if let wait = try await mappingStoreErrors(await store.count([use], at: environment.clock.now())) {
+        let uses = zip(["poll", "all polls"], Self.pollAllowances).map { what, allowance in
+            AllowanceUse(of: "\(what) of verification \(id.exposed)", allowance)
+        }
+        if let wait = try await mappingStoreErrors(await store.count(uses, at: environment.clock.now())) {
             throw .tooManyVerifications(wait)
         }
     }
@@ -229,7 +247,7 @@ extension AggregatorFinding {
         let isSame = asked == nil || isVerified == true && (number.map { $0 == asked } ?? true)
         return subject.ended(
             isSame ? .verified : .mismatch, phoneNumber: (asked ?? number)?.text,
-            simSwapped: sim == .unknown ? nil : sim == .swapped, at: now)
+            simSwapped: sim == .unknown ? nil : sim.map { $0 == .swapped }, at: now)
     }
 }
 
@@ -255,13 +273,16 @@ extension FieldReader {
     }
 
     /// What ends a session: the response of the wallet, or the code of the browser.
-    /// - Parameter allowingNone: Whether a phone may have scanned a QR code.
-    mutating func credentialProof(allowingNone: Bool = false) -> CredentialProof? {
+    /// - Parameter allowingPoll: Whether a phone may have scanned a QR code.
+    mutating func credentialProof(allowingPoll: Bool = false) -> CredentialProof? {
+        if allowingPoll, has("poll"), let poll = raw("poll") {
+            let isPoll = poll.bool == true || poll.string == "true"
+            return isPoll ? .scanned : refused("poll", "must be true, or left out")
+        }
         if has("code") { return visibleText("code", limit: 2048).map { .browserCode(Secret($0)) } }
         // A whole response of the platform has it in `data`, of older browsers as a text.
         let data = raw("data").flatMap(Self.object)
         guard let value = data?["vp_token"] ?? raw("vp_token"), !value.isNull else {
-            if allowingNone, !has("data") { return .scanned }
             return refused("vp_token", "is missing: send the response of the wallet, or the code of a link")
         }
         guard let text = Self.presentation(in: value) else {

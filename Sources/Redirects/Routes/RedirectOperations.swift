@@ -25,11 +25,12 @@ extension RedirectsFeature {
             `redirect_uris`, and the outcome of a sign-in that ended there.
             """,
             parameters: [
+                .query("rd", .text("Where the browser goes on after it has signed in, if that is allowed.")),
                 .query("action", .text("What has ended.", choices: ["login", "logout"])),
                 .query("status", .text("How it ended.", choices: ["success", "failure"])),
                 .query("error", .text("Why it failed.", example: "access_denied")),
             ],
-            responses: [.text("text/html", "The page.")]),
+            responses: [.text("text/html", "The page.", setsCookie: true), .redirect()]),
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
@@ -93,12 +94,14 @@ extension RedirectsFeature {
         ])
 
     private static let startForApp = APIOperation(
-        .post, "/auth/{provider}/start", "startForApp", .redirects, .key, "Begin a sign-in of an app",
+        .post, "/auth/{provider}/start", "startForApp", .redirects, .keyOrPage, "Begin a sign-in of an app",
         """
         As `startRedirect`, for apps that open the location themselves. Nothing of the request is in an address, so it \
         may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it. With \
         an `operator_token` or a `token` no browser is needed: the start is a sign-in then, as `signIn`. At a provider \
-        of kind `aggregator`, the phone's digital credential is awaited: `confirmSignIn` ends the sign-in.
+        of kind `aggregator`, and with the `method` `digital_credential` at one of kind `camara`, the phone's digital \
+        credential is awaited: `confirmSignIn` ends the sign-in. For that, or with a token, a page of this server's own \
+        origin sends the `client_type` `web`.
         """,
         body: APIOperation.Body(
             schema: "AppStart",
@@ -109,7 +112,7 @@ extension RedirectsFeature {
             .json(
                 "The location, or the session of a sign-in with a token.",
                 .anyOf(
-                    "With a token the latter.",
+                    "With a token one of the latter two; the last for a page.",
                     [
                         .object(
                             "Where to send the browser.",
@@ -117,8 +120,9 @@ extension RedirectsFeature {
                                 "location": .text("A URL."),
                                 "expires_in": .span("Time left for the sign-in", example: 600),
                             ]),
-                        .named("TokenResponse"),
-                    ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#),
+                        .named("TokenResponse"), .named("PageSession"),
+                    ]), example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#,
+                headers: ["Set-Cookie"]),
             .json(
                 "A digital credential is awaited.",
                 .object(
@@ -201,9 +205,9 @@ extension APISchema {
         "AppStart": object(
             "A start of an app. Without a token, `client_type` and `redirect_uri` are required.",
             startFields(
-                of: ["ios", "android"], end: "Where the sign-in ends: one of the client's.",
+                of: ["ios", "android", "web"], end: "Where the sign-in ends: one of the client's.",
                 "com.example.app://callback"
-            ).map(\.ifPresent) + numberTokenFields
+            ).map(\.ifPresent) + numberTokenFields + strategyField
                 + fields(optional: ["nonce": text("If sent, `token` must have it.")])),
         "OneTimeSessionCode": object(
             "What the app was redirected with.",

@@ -8,7 +8,11 @@ import StorageModel
 
 /// The routes of sign-ins by redirects (docs/web-frontends.md).
 extension RedirectSignIn: BrowserRedirects {
-    var signInPage: String { SignInPage.path }
+    func signInPage(returningTo url: String?) -> String {
+        guard let url, mayReturn(to: url) else { return SignInPage.path }
+        let query = PercentEncoding.form([(name: SignInPage.returnParameter, value: url)])
+        return SignInPage.path + "?" + String(decoding: query, as: UTF8.self)
+    }
 
     func addRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in listProviders() }
@@ -17,7 +21,7 @@ extension RedirectSignIn: BrowserRedirects {
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
         router.get(RedirectsFeature.startPath, api.starting { try await start($1) })
-        router.post(RedirectsFeature.startPath, api.admitting(.entering) { try await startForApp($1, $2) })
+        router.post(RedirectsFeature.startPath, api.admitting(.enteringOrPage) { try await startForApp($1, $2) })
         router.get(RedirectsFeature.initiationPath, api.starting { try await initiateLogin($1) })
         router.post(RedirectsFeature.initiationPath, api.paged { try await initiateLoginByForm($1) })
         addCallback("/auth/{provider}/callback", to: &router)

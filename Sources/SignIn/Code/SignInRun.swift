@@ -96,7 +96,7 @@ package final class SignInRun: UserVerification {
         _ expectation: IDTokenExpectation, from provider: ProviderMetadata
     ) async throws(OIDCError) -> VerifiedIDToken {
         let idToken = try await validate(request.code, expectation, from: provider)
-        guard request.nonce != nil || idToken.claimsForRefresh.nonce == nil else { throw .failed(.nonce) }
+        guard request.nonce != nil || !idToken.hasNonce else { throw .failed(.nonce) }
         return idToken
     }
 

@@ -35,4 +35,28 @@ struct AggregatorEndpointTests {
         #expect(binding["aud"]?.string == "origin:https://shop.example" && binding["nonce"]?.string == "N-1")
         #expect(binding["sd_hash"]?.string?.utf8.count == 43 && !text.contains("2025550123"))
     }
+
+    @Test("The wallet answers no request whose signed part does not say who asks, and for whom")
+    func unsignedRequest() async throws {
+        func signed(_ header: String, _ claims: String) -> String {
+            "\(Base64URL.encode(header.utf8)).\(Base64URL.encode(claims.utf8)).c2lnbmF0dXJl"
+        }
+        let (type, key) = (#""alg":"ES256","typ":"oauth-authz-req+jwt""#, #""jwks":{"keys":[{"use":"enc"}]}"#)
+        let rows = [
+            (signed(#"{\#(type),"x5c":["Y2VydA"]}"#, #"{"nonce":"N-1",\#(key)}"#), true),
+            (signed(#"{\#(type),"x5c":["Y2VydA"]}"#, #"{"nonce":"N-2",\#(key)}"#), false),
+            (signed(#"{\#(type),"x5c":["Y2VydA"]}"#, #"{"nonce":"N-1"}"#), false),
+            (signed(#"{\#(type)}"#, #"{"nonce":"N-1",\#(key)}"#), false),
+            (signed(#"{"alg":"ES256","typ":"JWT","x5c":["Y2VydA"]}"#, #"{"nonce":"N-1",\#(key)}"#), false),
+            ("x", false),
+        ]
+        for (text, isAnswered) in rows {
+            let query = #"{"credentials":[{"meta":{"credential_authorization_jwt":"\#(text)"}}]}"#
+            let request = try #require(
+                JSONValue(parsing: Array(#"{"data":{"nonce":"N-1","dcql_query":\#(query)}}"#.utf8)).object)
+            let presentation = try? await carriers.simulator.presentCredential(
+                for: request, to: "https://shop.example", of: "+12025550123")
+            #expect((presentation != nil) == isAnswered, "\(text)")
+        }
+    }
 }

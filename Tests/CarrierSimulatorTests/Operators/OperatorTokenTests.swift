@@ -145,6 +145,25 @@ struct OperatorTokenTests {
             try Refused(try await grant(try operators.grantAssertion(subject))) == Refused(400, "invalid_grant"))
     }
 
+    @Test("A digital credential of the wallet signs its subscriber in, once, and at the subscriber's operator alone")
+    func digitalCredential() async throws {
+        operators.simulator.device = .wifi
+        func presentation(of number: String) async throws -> String {
+            let request = try JSONValue(parsing: Array(#"{"data":{"nonce":"N-1"}}"#.utf8)).object.required
+            let text = try await operators.simulator.presentCredential(
+                for: request, to: "https://shop.example", of: number)
+            return "vp_token:" + text
+        }
+        let subject = try await presentation(of: "+12025550187")
+        let tokens = try await grant(try operators.grantAssertion(subject)).object()
+        let number = try await operators.share(tokens["access_token"]?.string)
+        #expect(try number.object()["devicePhoneNumber"]?.string == "+12025550187")
+        for refused in [subject, try await presentation(of: "+12025559999"), "vp_token:a~b"] {
+            let answer = try await grant(try operators.grantAssertion(refused))
+            #expect(try Refused(answer) == Refused(400, "invalid_grant"))
+        }
+    }
+
     static let grantDefects: [(what: String, changes: [String: String?], refused: Refused)] = [
         ("the issuer as audience", ["aud": "\"\(OperatorHarness.issuer)\""], Refused(400, "invalid_grant")),
         ("no audience", ["aud": nil], Refused(400, "invalid_grant")),

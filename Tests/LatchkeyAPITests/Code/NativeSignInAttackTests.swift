@@ -173,6 +173,15 @@ struct NativeSignInAttackTests {
         #expect(answer.status == 400, "\(answer.body)")
     }
 
+    @Test("with a nonce that is no text, where the app sends none", arguments: ["7", #"["n"]"#, "{}", "true", #""""#])
+    func nonceOfAnotherType(_ nonce: String) async throws {
+        let native = try NativeApp(nonce: .none)
+        let token = native.idToken(nonce: nil, ["nonce": nonce])
+        let answer = try await native.signIn(token, nonce: nil)
+        #expect(answer.status == 401 && answer.description.contains("(nonce)"), "\(answer.body)")
+        #expect(try await native.signIn(native.idToken(nonce: nil), nonce: nil).status == 200)
+    }
+
     @Test("in place of a code, and an ID token beside a code is not read")
     func notACode() async throws {
         let native = try NativeApp()

@@ -52,6 +52,28 @@ struct NativeSignInTests {
         #expect(other.description.contains("(audience)"), "\(other.body)")
     }
 
+    @Test(
+        "of a page of this server needs no API key, and puts the session in cookies",
+        arguments: [("https://login.example", 200), ("https://evil.example", 403), (nil, 403)] as [(String?, Int)])
+    func page(origin: String?, status: Int) async throws {
+        let native = try NativeApp()
+        var headers: HTTPFields = [.contentType: "application/json"]
+        headers[.origin] = origin
+        func post(_ call: String, _ members: String) async throws -> Answer {
+            try await native.app.send(
+                .post, "/auth/bank/\(call)", headers, body: #"{"client_type":"web"\#(members)}"#, apiKey: nil)
+        }
+        let issued = try await post("attempts", "")
+        #expect(issued.status == status, "\(issued.body)")
+        let known = try await native.issuedNonce()
+        let nonce = issued.text("nonce") ?? known
+        let answer = try await post(
+            "native", #","id_token":"\#(native.idToken(nonce: nonce))","nonce":"\#(nonce)""#)
+        #expect(answer.status == status, "\(answer.body)")
+        #expect(answer.headers[values: .setCookie].count == (status == 200 ? 2 : 0))
+        #expect(answer.text("token") == nil && answer.text("refresh_token") == nil)
+    }
+
     @Test("has the nonce in the token, or its SHA-256 in hexadecimal digits")
     func hashedNonce() async throws {
         let native = try NativeApp()

@@ -3,6 +3,8 @@ import HTTPTypes
 import LatchkeyConfiguration
 import Primitives
 import SignIn
+import Storage
+import StorageModel
 import TestSupport
 import Testing
 
@@ -194,13 +196,13 @@ struct CredentialAttackTests {
         #expect(started.answer.integer("expires_in") == 120)
         app.aggregator.script { $0.finding = #""status":"pending""# }
         for _ in 0..<2 {
-            let waiting = try await app.confirm(started.id, of: session, "{}")
+            let waiting = try await app.confirm(started.id, of: session, #"{"poll":true}"#)
             #expect(waiting.status == 200 && waiting.text("status") == "pending", "\(waiting.body)")
         }
         app.aggregator.script { $0.finding = #""verified":true"# }
-        let answer = try await app.confirm(started.id, of: session, "{}")
+        let answer = try await app.confirm(started.id, of: session, #"{"poll":true}"#)
         #expect(answer.text("status") == "verified", "\(answer.body)")
-        #expect(try await app.confirm(started.id, of: session, "{}").error == "invalid_grant")
+        #expect(try await app.confirm(started.id, of: session, #"{"poll":true}"#).error == "invalid_grant")
     }
 
     @Test("An app asks about once a second whether a phone has scanned the code, because each question costs")
@@ -210,11 +212,46 @@ struct CredentialAttackTests {
         let started = try await app.startVerification(
             session, #","strategy":"desktop","phone_number":"\#(FakeAggregator.number)""#)
         app.aggregator.script { $0.finding = #""status":"pending""# }
-        for _ in 0..<5 { #expect(try await app.confirm(started.id, of: session, "{}").status == 200) }
-        #expect(try await app.confirm(started.id, of: session, "{}").status == 429)
+        for _ in 0..<5 { #expect(try await app.confirm(started.id, of: session, #"{"poll":true}"#).status == 200) }
+        #expect(try await app.confirm(started.id, of: session, #"{"poll":true}"#).status == 429)
         #expect(app.aggregator.processed.count == 5)
         app.clock.advance(bySeconds: 1)
-        #expect(try await app.confirm(started.id, of: session, "{}").status == 200)
+        #expect(try await app.confirm(started.id, of: session, #"{"poll":true}"#).status == 200)
+    }
+
+    @Test("A QR code is asked about 300 times at most, however long its session lives")
+    func allPolls() async throws {
+        let app = try Self.app { $0.verifiesDesktops = true }
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(
+            session, #","strategy":"desktop","phone_number":"\#(FakeAggregator.number)""#)
+        app.aggregator.script { $0.finding = #""status":"pending""# }
+        #expect(try await app.confirm(started.id, of: session, #"{"poll":true}"#).status == 200)
+        let use = AllowanceUse(
+            of: "all polls of verification \(started.id)", SharedAllowance(count: 300, seconds: 3600))
+        for _ in 1..<300 { #expect(try await app.testStore.store.count([use], at: app.clock.now) == nil) }
+        app.clock.advance(bySeconds: 5)
+        #expect(try await app.confirm(started.id, of: session, #"{"poll":true}"#).status == 429)
+        #expect(app.aggregator.processed.count == 1)
+    }
+
+    @Test("Only a poll asks for the state of a QR code: an empty confirmation is refused, and costs nothing")
+    func emptyConfirmation() async throws {
+        let app = try Self.app { $0.verifiesDesktops = true }
+        let session = try await PhoneVerificationWalk.session(app)
+        let started = try await app.startVerification(
+            session, #","strategy":"desktop","phone_number":"\#(FakeAggregator.number)""#)
+        for body in ["{}", #"{"poll":false}"#, #"{"poll":"yes"}"#, #"{"confirmation":""}"#] {
+            let answer = try await app.confirm(started.id, of: session, body)
+            #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.body)")
+        }
+        #expect(app.aggregator.processed.isEmpty)
+        // Nor does a poll end what waits for a wallet, or a sign-in.
+        let credential = try await app.startVerification(session)
+        let poll = #"{"poll":true}"#
+        #expect(try await app.confirm(credential.id, of: session, poll).error == "invalid_request")
+        #expect(try await app.confirm(try await app.startCredential().id, poll).status == 400)
+        #expect(app.aggregator.processed.isEmpty)
     }
 
     @Test("A phone that knows no network opens a link, if it says where its browser ends")
@@ -232,7 +269,7 @@ struct CredentialAttackTests {
             session, #","strategy":"desktop","phone_number":"\#(FakeAggregator.number)""#)
         // The phone that scans it is another one.
         app.aggregator.script { $0.finding = #""verified":true,"phone_number":"+14155550102""# }
-        let answer = try await app.confirm(started.id, of: session, "{}")
+        let answer = try await app.confirm(started.id, of: session, #"{"poll":true}"#)
         #expect(answer.text("status") == "mismatch", "\(answer.body)")
         try await PhoneVerificationWalk(app, token: session).expectUnchanged()
         let signIn = try await app.send(.post, "/auth/carriers/start", body: #"{"strategy":"desktop"}"#)

@@ -69,6 +69,28 @@ struct DigitalCredentialTests {
         #expect(again.json?["new_user"]?.bool == false, "\(again.body)")
     }
 
+    @Test(
+        "A page of this server needs no API key, neither to begin nor to end, and gets cookies",
+        arguments: [("https://login.example", true), ("https://evil.example", false), (nil, false)] as [(String?, Bool)]
+    )
+    func page(origin: String?, isOwn: Bool) async throws {
+        let app = try Self.app()
+        var headers: HTTPFields = [:]
+        headers[.origin] = origin
+        let begun = try await app.send(
+            .post, "/auth/carriers/start", headers, body: #"{"client_type":"web"}"#, apiKey: nil)
+        #expect(begun.status == (isOwn ? 201 : 403), "\(begun.body)")
+        #expect(app.aggregator.prepared.count == (isOwn ? 1 : 0))
+        let started = try await app.startCredential()
+        let text = try app.aggregator.presentation(nonce: started.nonce)
+        let answer = try await app.send(
+            .post, "/auth/carriers/start/\(started.id)/confirmation", headers,
+            body: #"{"client_type":"web","vp_token":{"phone":"\#(text)"}}"#, apiKey: nil)
+        #expect(answer.status == (isOwn ? 200 : 403), "\(answer.body)")
+        #expect(answer.headers[values: .setCookie].count == (isOwn ? 2 : 0) && answer.text("token") == nil)
+        #expect(app.aggregator.processed.count == (isOwn ? 1 : 0))
+    }
+
     @Test("The audience may be written with or without the prefix, and be an app's")
     func origins() async throws {
         let app = try Self.app()

@@ -25,6 +25,8 @@ struct FakeAggregator: Sendable {
         var token: OutboundResponse?
         var prepare: OutboundResponse?
         var process: OutboundResponse?
+        /// The network between the server and the aggregator, when a credential is processed.
+        var failure: OutboundError?
         /// The members of its finding.
         var finding = #""phone_number":"\#(FakeAggregator.number)""#
         /// Changes the request for the wallet.
@@ -77,7 +79,7 @@ struct FakeAggregator: Sendable {
     }
 
     /// Nil if the request is for somebody else.
-    func answer(_ request: OutboundRequest) -> OutboundResponse? {
+    func answer(_ request: OutboundRequest) throws(OutboundError) -> OutboundResponse? {
         let script = state.script.withLock { $0 }
         switch request.url.text {
         case Self.tokenURL:
@@ -89,6 +91,7 @@ struct FakeAggregator: Sendable {
         case Self.processURL:
             guard let body = body(of: request) else { return .json(#"{"error":"unauthorized"}"#, status: 401) }
             state.processed.withLock { $0.append(body) }
+            if let failure = script.failure { throw failure }
             return script.process ?? .json("{\(script.finding)}")
         default: return nil
         }

@@ -56,6 +56,7 @@ struct NumberApp: Sendable {
     ///   - aggregatorRules: Those of the provider `carriers`, of kind `aggregator`, which there is only with them.
     ///   - credentialRules: Whom its numbers sign in.
     ///   - firebaseNonce: Who chooses the nonce of its tokens.
+    ///   - credentialsOfNorthwind: Whether northwind redeems digital credentials.
     init(
         beside other: NumberApp? = nil, firebaseRules: NumberSignInRules = NumberSignInRules(),
         firebaseNonce: SignInConfiguration.NativeSignInRules.Nonce = .none,
@@ -64,7 +65,7 @@ struct NumberApp: Sendable {
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
-        tokenPrefix: String = "operatortoken:",
+        tokenPrefix: String = "operatortoken:", credentialsOfNorthwind: Bool = false,
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in }, pause: PollPauses? = nil,
         telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
@@ -79,7 +80,8 @@ struct NumberApp: Sendable {
         http = ScriptedHTTPClient { request throws(OutboundError) in
             if let response = try northwind.answer(request) { return response }
             if let response = try finder.answer(request) { return response }
-            if let response = firebase.answer(request) ?? aggregator.answer(request) { return response }
+            if let response = firebase.answer(request) { return response }
+            if let response = try aggregator.answer(request) { return response }
             return try southwind.answer(request) ?? .json("{}", status: 404)
         }
         testStore = try other?.testStore ?? TestStore()
@@ -91,6 +93,7 @@ struct NumberApp: Sendable {
             var mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
             mobileOperator.takesHashes = takesHashes
             mobileOperator.apis.deployment.operatorTokenPrefix = tokenPrefix
+            if credentialsOfNorthwind, fake === northwind { mobileOperator.credentials = try Self.credentials() }
             var client = SignInConfiguration.Client(
                 id: try #require(ClientID(clientID)), authentication: .privateKeyJWT(key, audience: .endpoint))
             client.redirectURIs = [Self.redirectURI, "https://web.example/done"]
@@ -170,6 +173,25 @@ struct NumberApp: Sendable {
             apis: try #require(OperatorAPIs(root: try url(fake.api))), purpose: try #require(Purpose(purpose)))
         mobileOperator.simSwap = policy
         return mobileOperator
+    }
+
+    /// The key that signs requests for digital credentials, and its chain as `x5c` has it. Nobody reads the
+    /// certificates.
+    static let credentialKey = P256.Signing.PrivateKey()
+    static let credentialChain = ["Y2VydGlmaWNhdGU=", "YXV0aG9yaXR5"]
+
+    private static func credentials() throws -> CredentialRequestRules {
+        let chain = credentialChain.map { "-----BEGIN CERTIFICATE-----\n\($0)\n-----END CERTIFICATE-----\n" }.joined()
+        let moment = Timestamp(secondsSinceEpoch: 0)
+        let certificate = TLSClientCertificate(
+            chain: Array(chain.utf8), privateKey: Secret(credentialKey.pemRepresentation), subject: "CN=latchkey",
+            validity: moment...moment, isSelfIssued: false)
+        var rules = CredentialRequestRules(
+            origins: [FakeAggregator.origin, FakeAggregator.androidOrigin],
+            signer: ClientTLS(try #require(certificate)),
+            encryptionKey: #"{"kty":"EC","kid":"operator-1","use":"enc","alg":"ECDH-ES"}"#)
+        rules.consent = "Sign in to the shop"
+        return rules
     }
 
     private static func url(_ text: String) throws -> EndpointURL {

@@ -67,6 +67,7 @@ final class StoreScript: Sendable {
         case rotate = "rotate(_:)"
         case session = "session(_:at:)"
         case signIn = "signIn(_:)"
+        case takeOneTimeRecord = "takeOneTimeRecord(_:purpose:at:)"
     }
 
     private struct State {

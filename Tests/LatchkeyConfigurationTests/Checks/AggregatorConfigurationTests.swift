@@ -71,6 +71,10 @@ struct AggregatorConfigurationTests {
     func warned() throws {
         let loaded = try load("providers: {carriers: {\(Self.required), \(Self.origins), sign_in_known_numbers: true}}")
         #expect(loaded.warnings.contains { $0.reason.contains("sign_in_known_numbers") }, "\(loaded.warnings)")
+        // What the victim loses is in the warning.
+        let desktop = try load("providers: {carriers: {\(Self.required), \(Self.origins), desktop: on}}")
+        let lost = "cannot sign in where the number is its only way in"
+        #expect(desktop.warnings.contains { $0.reason.contains(lost) }, "\(desktop.warnings)")
     }
 
     @Test("What is missing is reported")

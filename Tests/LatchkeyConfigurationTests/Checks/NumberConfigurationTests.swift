@@ -5,11 +5,16 @@ import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
+import TestSupport
 import Testing
 
 @Suite("The configuration of providers that verify phone numbers")
 struct NumberConfigurationTests {
-    private static let files = ["key.pem": P256.Signing.PrivateKey().pemRepresentation]
+    private static let files = [
+        "key.pem": P256.Signing.PrivateKey().pemRepresentation, "one.pem": TLSTexts.clientCertificate,
+        "one.key": TLSTexts.clientKey, "other.key": TLSTexts.otherKey, "expired.pem": TLSTexts.expired,
+        "server.key": TLSTexts.key,
+    ]
 
     private static func northwind(_ more: String = "", without name: String? = nil) -> String {
         let members = [
@@ -343,6 +348,73 @@ struct NumberConfigurationTests {
         let found = Self.found(text)
         #expect(found.count == 1, "\(found)")
         #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
+    private static let numbers =
+        #""x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0""#
+
+    /// The settings of digital credentials, with other values.
+    private static func credentials(_ changes: [String: String?] = [:]) -> String {
+        var values: [String: String?] = [
+            "origins": "['https://shop.example']", "certificate_file": "one.pem", "certificate_key_file": "one.key",
+            "encryption_key": #"'{"kty":"EC","crv":"P-256","kid":"k-1",\#(numbers)}'"#,
+        ]
+        values.merge(changes) { $1 }
+        let members = values.compactMap { name, value in value.map { "\(name): \($0)" } }
+        return ", digital_credential: {\(members.sorted().joined(separator: ", "))}"
+    }
+
+    @Test("Phones are asked for digital credentials of an operator that says how, and of no other one")
+    func digitalCredentials() throws {
+        let southwind = Self.northwind().replacing("northwind", with: "southwind").replacing(
+            "['310010', '310012']", with: "[]")
+        let more = Self.credentials(["consent": "Sign in"])
+        let text = "providers: {\(Self.provider([Self.northwind(more), southwind]))}"
+        let loaded = try load(text, files: Self.files)
+        let operators = loaded.configuration.providers.compactMap(\.mobileOperator)
+        try #require(operators.count == 2)
+        let rules = try #require(operators[0].credentials)
+        #expect(operators[1].credentials == nil)
+        #expect(rules.origins == ["https://shop.example"] && rules.consent == "Sign in")
+        #expect(rules.signer.certificate.subject.hasPrefix("CN="))
+        #expect(
+            rules.encryptionKey
+                == #"{"kty":"EC","crv":"P-256",\#(Self.numbers),"kid":"k-1","use":"enc","alg":"ECDH-ES"}"#)
+        // The certificate is not the client's.
+        #expect(loaded.configuration.providers[0].clients[0].clientTLS == nil)
+        #expect(!loaded.warnings.contains { $0.reason.contains("digital_credential") }, "\(loaded.warnings)")
+    }
+
+    @Test(
+        "What of the settings of digital credentials is missing or wrong is reported",
+        arguments: [
+            (["origins": nil], "has no digital_credential.origins"),
+            (["certificate_file": nil], "has no digital_credential.certificate_file"),
+            (["certificate_key_file": nil], "has no digital_credential.certificate_key"),
+            (["encryption_key": nil], "has no digital_credential.encryption_key"),
+            (["origins": "['shop.example']"], "is not the origin of a page or of an app"),
+            (["certificate_key_file": "other.key"], "digital_credential.certificate_file: "),
+            (["certificate_file": "none.pem"], "the file none.pem does not exist"),
+            (["encryption_key": "abc"], "is not a public JSON Web Key of P-256"),
+            (["encryption_key": #"'{"kty":"EC","crv":"P-256","d":"x",\#(numbers)}'"#], "is not a public JSON Web Key"),
+            (["encryption_key": #"'{"kty":"EC","crv":"P-384",\#(numbers)}'"#], "is not a public JSON Web Key"),
+        ] as [([String: String?], String)])
+    func wrongCredentials(_ changes: [String: String?], _ reason: String) {
+        let found = Self.found(Self.provider([Self.northwind(Self.credentials(changes))]))
+        #expect(found.count == 1 && found[0].contains(reason), "\(found)")
+    }
+
+    @Test("A certificate that has expired, and a prefix by which credentials come unchecked, are warnings")
+    func credentialWarnings() throws {
+        let expired = Self.credentials(["certificate_file": "expired.pem", "certificate_key_file": "server.key"])
+        let rows = [
+            (Self.northwind(expired), "the certificate of digital_credential of number/northwind expired on"),
+            (Self.northwind(", operator_token_prefix: 'vp_token:'"), "nothing checks the digital credentials"),
+        ]
+        for (text, warning) in rows {
+            let loaded = try load("providers: {\(Self.provider([text]))}", files: Self.files)
+            #expect(loaded.warnings.filter { $0.reason.contains(warning) }.count == 1, "\(loaded.warnings)")
+        }
     }
 
     @Test("Operators that a request could not tell apart are refused")

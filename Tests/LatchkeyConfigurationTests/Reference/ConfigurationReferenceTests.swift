@@ -30,6 +30,8 @@ struct ConfigurationReferenceTests {
             "/etc/latchkey/tls/fullchain.pem": TLSTexts.chain, "/etc/latchkey/tls/privkey.pem": TLSTexts.key,
             "/run/secrets/northwind.pem": P256.Signing.PrivateKey().pemRepresentation,
             "/run/secrets/finder.pem": P256.Signing.PrivateKey().pemRepresentation,
+            "/run/secrets/credentials.pem": TLSTexts.clientCertificate,
+            "/run/secrets/credentials-key.pem": TLSTexts.clientKey,
         ]
         let text = ExampleText.uncommented(lines.joined(separator: "\n"))
         // A pooler leads to PostgreSQL, and the default of the other URL does not.

@@ -21,10 +21,11 @@ struct NumberWalk: Sendable {
     ///   - simSwap: The value of `sim_swap`.
     ///   - hashed: The value of `hashed_phone_number`.
     ///   - more: More lines of the provider.
+    ///   - ofNorthwind: More lines of the operator northwind.
     ///   - finder: More lines of the provider's Telco Finder, which is that of `harbor`; nil for none.
     static func configuration(
         _ simulator: CarrierSimulator?, simSwap: String = "{if_swapped: off}", hashed: Bool = false,
-        more: [String] = [], finder: [String]? = nil, allowsHTTP: Bool = true
+        more: [String] = [], ofNorthwind: [String] = [], finder: [String]? = nil, allowsHTTP: Bool = true
     ) throws -> Configuration {
         var lines = [
             "allow_loopback_http: \(allowsHTTP)", "providers:", "  number:", "    kind: camara",
@@ -48,8 +49,12 @@ struct NumberWalk: Sendable {
                 "        client_id: \(SignInHarness.clientID)", "        private_key_file: key",
                 "        hashed_phone_number: \(hashed)",
             ]
+            if name == "northwind" { lines += ofNorthwind.map { "        " + $0 } }
         }
-        let contents = ["latchkey.yaml": lines.joined(separator: "\n") + "\n", "key": key.pemRepresentation]
+        let contents = [
+            "latchkey.yaml": lines.joined(separator: "\n") + "\n", "key": key.pemRepresentation,
+            "credentials.pem": TLSTexts.clientCertificate, "credentials.key": TLSTexts.clientKey,
+        ]
         let reader = FileReader { (path, _) throws(FileReader.ReadError) in
             guard let content = contents[path] else { throw .notFound }
             return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
@@ -61,12 +66,14 @@ struct NumberWalk: Sendable {
     }
 
     static func with(
-        simSwap: String = "{if_swapped: off}", hashed: Bool = false, more: [String] = [], finder: [String]? = nil,
-        configure: (inout Configuration) -> Void = { _ in }, _ body: (NumberWalk) async throws -> Void
+        simSwap: String = "{if_swapped: off}", hashed: Bool = false, more: [String] = [], ofNorthwind: [String] = [],
+        finder: [String]? = nil, configure: (inout Configuration) -> Void = { _ in },
+        _ body: (NumberWalk) async throws -> Void
     ) async throws {
         try await SignInHarness.with(register: register) { harness in
             let ofOperators = try configuration(
-                harness.simulator, simSwap: simSwap, hashed: hashed, more: more, finder: finder)
+                harness.simulator, simSwap: simSwap, hashed: hashed, more: more, ofNorthwind: ofNorthwind,
+                finder: finder)
             var configuration = harness.configuration
             configuration.providers += ofOperators.providers
             configure(&configuration)

@@ -179,17 +179,25 @@ extension ReplayReport {
         }
     }
 
-    @Test("of a native token checks it against the audience that the sign-in found in it")
-    func nativeAudience() async throws {
-        let (app, clip) = ("com.example.app", "com.example.clip")
+    @Test(
+        "of a native token checks it against the audience that the sign-in found in it, and those that are trusted",
+        arguments: [false, true])
+    func nativeAudience(namesPartner: Bool) async throws {
+        let (app, clip, partner) = ("com.example.app", "com.example.clip", "com.example.partner")
+        let native = "native_audiences: [\(app), \(clip)], trusted_audiences: [\(partner)]"
         try await StandInWalk.with(
             try #require(CarrierSimulator.StandIn.named("apple")), otherClients: [app],
-            clients: "[{id: latchkey}, {id: \(app), native_audiences: [\(app), \(clip)]}]"
+            clients: "[{id: latchkey}, {id: \(app), \(native)}]"
         ) { walk in
             // The capsule is stored when the other instance has ended.
             try await walk.alongside { other in
-                var fields = try await walk.nativeFields(["audience": clip, "user": "jane"])
-                fields["nonce"] = try await walk.issuedNonce()
+                let token = try await walk.simulator.issueNativeToken(
+                    at: "apple", audience: clip, nonce: "another", user: "jane"
+                ) { draft in
+                    guard namesPartner else { return }
+                    (draft.claims["aud"], draft.claims["azp"]) = (.texts([clip, partner]), .string(clip))
+                }
+                let fields = ["id_token": token.idToken, "nonce": try await walk.issuedNonce()]
                 #expect(try await walk.signInNatively(fields, by: other).error == "invalid_id_token")
             }
             let kept = try await AdminService(walk.configuration, features: .none).perform {

@@ -378,6 +378,32 @@ struct DoctorRulesTests {
     }
 
     @Test(
+        "The certificate that signs requests for digital credentials is examined", arguments: [(-1, 1), (400, 0)])
+    func credentialCertificate(days: Int64, problems: Int) async throws {
+        let issuer = try #require(EndpointURL("https://op.example", policy: .httpsOnly))
+        let end = Timestamp(secondsSinceEpoch: Self.now + days * 86_400)
+        let certificate = TLSClientCertificate(
+            chain: Array(TLSTexts.clientCertificate.utf8), privateKey: Secret(TLSTexts.clientKey), subject: "CN=a",
+            validity: Timestamp(secondsSinceEpoch: 0)...end, isSelfIssued: false)
+        var mobileOperator = MobileOperatorSettings(
+            name: "northwind", networks: [], apis: try #require(OperatorAPIs(root: issuer)),
+            purpose: try #require(Purpose("dpv:FraudPreventionAndDetection")))
+        mobileOperator.credentials = CredentialRequestRules(
+            origins: ["https://shop.example"], signer: ClientTLS(try #require(certificate)), encryptionKey: "{}")
+        let client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
+        var provider = Configuration.Provider(id: "number/northwind", kind: .camara, issuer: issuer, clients: [client])
+        provider.mobileOperator = mobileOperator
+        var configuration = Configuration()
+        configuration.providers = [provider]
+        let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
+        let report = await Doctor(
+            configuration, features: .none, networks: [], http: ScriptedHTTPClient.provider(Self.none), clock: clock
+        ).examine()
+        let found = report.findings.filter { $0.subject.hasSuffix("digital_credential") }
+        #expect(found.count == 1 && found.filter { $0.severity == .problem }.count == problems, "\(found)")
+    }
+
+    @Test(
         "A provider without an authorization endpoint is a problem where users need browsers, and says so",
         arguments: [(.off, .problem), (.poll, .ok)]
             as [(BackchannelTokenDeliverySetting, DoctorReport.Finding.Severity)])

@@ -191,11 +191,11 @@ struct AggregatorFlowTests {
                     ])
                 let id = try #require(started.json["verification_id"]?.string, "\(started.response)")
                 let end = "\(path)/\(id)/confirmation"
-                let waiting = try await app.asUser("POST", end, session, ["correlation_id": "corr-1"])
+                let waiting = try await app.asUser("POST", end, session, ["poll": "true"])
                 #expect(waiting.json["status"]?.string == "pending", "\(waiting.response)")
                 _ = try await Browser().post(
                     try #require(started.json["qr_code"]?.string), form: ["phone_number": scanned])
-                let outcome = try await app.asUser("POST", end, session, ["correlation_id": "corr-1"])
+                let outcome = try await app.asUser("POST", end, session, ["poll": "true"])
                 #expect(outcome.json["status"]?.string == status, "\(outcome.response)")
             }
         }

@@ -4,11 +4,11 @@ import Primitives
 package import SignIn
 import StorageModel
 
-/// An aggregator of mobile networks, which tells the number of a phone by a digital credential that the app gets from
-/// the phone's wallet, or by a link that a browser opens over the mobile network.
-package struct AggregatorNumbers: ProofGroup {
-    /// The provider's name in paths.
-    let provider: String
+/// Numbers of phones, by a digital credential that the app gets from the phone's wallet, or by a link that a browser
+/// opens over the mobile network: those of an aggregator of mobile networks, or of one mobile operator.
+package struct CredentialNumbers: ProofGroup {
+    /// The aggregator's provider, or the operator.
+    let reference: ProviderReference
     package let server: AuthorizationServer
     let rules: AggregatorRules
     let signIns: NumberSignIns
@@ -74,25 +74,17 @@ package struct AggregatorNumbers: ProofGroup {
         let start = environment.clock.now()
         let prepared = try await aggregator.prepare(inquiry, correlationID)
         let session = CredentialSession(
-            provider: provider, clientID: client.id, strategy: strategy, number: number, nonce: inquiry.nonce,
+            provider: reference.text, clientID: client.id, strategy: strategy, number: number, nonce: inquiry.nonce,
             code: inquiry.code, session: prepared.session, start: start)
         try await signIns.oneTimeStore.keep(session.content, for: purpose, under: id, seconds: prepared.seconds)
         return (strategy, prepared)
-    }
-
-    /// The session of an id; nil if it is unknown, used, expired, or of another provider.
-    func session(
-        _ id: Secret, for purpose: EncryptedOneTimeStore.Purpose
-    ) async throws(SignInError) -> CredentialSession? {
-        let content = try await signIns.oneTimeStore.read(purpose, under: id)
-        return content.flatMap(CredentialSession.init).flatMap { $0.provider == provider ? $0 : nil }
     }
 
     /// Ends a session, once at all servers: checks what can be checked here, and then asks the aggregator.
     /// - Returns: Nil as long as no phone has scanned the QR code.
     func finding(
         of session: CredentialSession, under id: Secret, for purpose: EncryptedOneTimeStore.Purpose,
-        _ proof: CredentialProof, _ run: SignInRun
+        _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
     ) async throws(SignInError) -> AggregatorFinding? {
         run.begin(.validate)
         switch (session.strategy, proof) {
@@ -102,14 +94,27 @@ package struct AggregatorNumbers: ProofGroup {
         }
         if session.strategy != .desktop { try await spend(id, for: purpose) }
         run.begin(.number)
-        guard let found = try await aggregator.process(session, proof, run.correlationID) else { return nil }
-        if session.strategy == .desktop { try await spend(id, for: purpose) }
-        run.note(found.sim.rawValue, as: "sim_swap")
-        guard rules.simSwap.ifSwapped == .refuse else { return found }
-        switch found.sim {
+        let found: AggregatorFinding?
+        do throws(SignInError) {
+            found = try await aggregator.process(session, proof, run, at: provider)
+        } catch {
+            // The session is spent, whatever came to the other server.
+            throw session.strategy == .desktop ? error : error.afterCode
+        }
+        if found != nil, session.strategy == .desktop { try await spend(id, for: purpose) }
+        return found
+    }
+
+    /// Refuses a number whose SIM was changed lately, if the rules say so.
+    func check(_ found: AggregatorFinding, _ run: SignInRun) throws(SignInError) {
+        // A mobile operator was asked by its own rules.
+        guard let sim = found.sim, found.identity == nil else { return }
+        run.note(sim.rawValue, as: "sim_swap")
+        guard rules.simSwap.ifSwapped == .refuse else { return }
+        switch sim {
         case .swapped: throw .simSwappedLately
         case .unknown where rules.simSwap.ifUnknown == .refuse: throw .simUnknown
-        case .unchanged, .unknown: return found
+        case .unchanged, .unknown: break
         }
     }
 
@@ -129,7 +134,7 @@ package struct AggregatorNumbers: ProofGroup {
 
 /// Says who the user of a sign-in with a credential is.
 struct CredentialVerifier: RequestVerifier {
-    let numbers: AggregatorNumbers
+    let numbers: CredentialNumbers
     let session: CredentialSession
     let id: Secret
     let proof: CredentialProof
@@ -137,8 +142,13 @@ struct CredentialVerifier: RequestVerifier {
     func check(_ request: SignInRequest) {}
 
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
-        let found = try await numbers.finding(of: session, under: id, for: .credentialSignIn, proof, run)
-        guard let found, let number = found.number, found.isVerified != false else { throw .aggregatorError() }
+        let found = try await numbers.finding(of: session, under: id, for: .credentialSignIn, proof, run, at: provider)
+        guard let found else { throw .aggregatorError() }
+        try numbers.check(found, run)
+        guard let number = found.number, found.isVerified != false else { throw .aggregatorError() }
+        if let identity = found.identity {
+            return VerifiedSignIn(identity, UserInfo(verified: number), provenPhoneNumber: number.text)
+        }
         return try await numbers.signIns.user(
             of: try await numbers.signIns.admit(number, from: provider.issuer, in: run), in: run)
     }
@@ -157,6 +167,7 @@ struct CredentialStart: Sendable {
 
 /// A session that waits for the phone. It is kept encrypted under its id.
 struct CredentialSession: Sendable {
+    /// Where it was begun: the text of a reference.
     let provider: String
     let clientID: ClientID
     let strategy: CredentialStrategy
@@ -204,7 +215,20 @@ extension EncryptedOneTimeStore.Purpose {
     static let verification = Self("credential verification")
 }
 
-extension Provider {
-    /// Nil for a provider of another kind.
-    var aggregator: AggregatorNumbers? { group as? AggregatorNumbers }
+extension CredentialSession {
+    /// The session of an id, with whose it is; nil if it is unknown, used or expired.
+    init?(
+        _ id: Secret, for purpose: EncryptedOneTimeStore.Purpose, of useCases: UseCases
+    ) async throws(SignInError) {
+        guard let session = try await useCases.oneTimeStore.read(purpose, under: id).flatMap({ Self($0) }) else {
+            return nil
+        }
+        self = session
+    }
+
+    /// Nil if it is not configured any more.
+    func numbers(in providers: Providers) -> CredentialNumbers? {
+        let reference = ProviderReference(text: provider)
+        return providers[reference.provider]?.credentials(of: reference.operatorName)
+    }
 }
