@@ -35,7 +35,7 @@ fun native(server: String, simulator: String) {
     val other = latchkey.nonce("google")
     assertEqual(errorOf { latchkey.signInNatively("google", token, other) }, "invalid_id_token", "another nonce")
     assert(!latchkey.signInNatively("google", token, nonce), "the known user")
-    assertEqual(errorOf { latchkey.signInNatively("google", token, nonce) }, "invalid_request", "a used token")
+    assertEqual(errorOf { latchkey.signInNatively("google", token, nonce) }, "invalid_grant", "a used token")
     assertEqual(errorOf { latchkey.nonce("none") }, "not_found", "an unknown provider")
     latchkey.eraseAccount()
 }

@@ -277,7 +277,7 @@ class Stage:
                  " const { status } = await latchkey.signInNatively('google', { id_token, nonce });"
                  " const error = await latchkey.signInNatively('google', { id_token, nonce }).catch((error) => error);"
                  " return [status, error.status]; })()")
-        assert self.browser.ask(twice) == {"value": ["success", 400]}, self.browser.ask(twice)
+        assert self.browser.ask(twice) == {"value": ["success", 401]}, self.browser.ask(twice)
         assert "error" not in self.browser.ask("latchkey.eraseAccount()")
 
     METHODS = {"methods": [{"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"}],

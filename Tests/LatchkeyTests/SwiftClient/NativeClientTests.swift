@@ -29,16 +29,12 @@ struct NativeClientTests {
             #expect(session.isNewUser)
             #expect(try await latchkey.me().profile[.name] == "Jane Doe")
             let other = try await latchkey.nonce(at: "google")
-            let refusals: [(NativeToken, LatchkeyError.Code)] = [
-                (NativeToken(idToken: idToken, nonce: nonce), "invalid_request"),
-                (NativeToken(idToken: idToken, nonce: other), "invalid_id_token"),
-            ]
-            for (token, code) in refusals {
+            for token in [NativeToken(idToken: idToken, nonce: nonce), NativeToken(idToken: idToken, nonce: other)] {
                 #expect(!"\(token)".contains(idToken) && !String(reflecting: token).contains(idToken))
                 let error = try await failure { () async throws(LatchkeyError) in
                     try await latchkey.signIn(with: token, at: "google")
                 }
-                #expect(error.code == code)
+                #expect(error.status == 401)
             }
             let unknown = try await failure { () async throws(LatchkeyError) in try await latchkey.nonce(at: "none") }
             #expect(unknown.code == "not_found")
