@@ -330,6 +330,7 @@ class Stage:
             else:
                 self.browser.click("#number")
                 self.state(", " + number)
+                assert self.browser.ask("latchkey.signOut().then(() => 1)") == {"value": 1}
 
     def credential_ends(self, page):
         """What the server says of the user ends the walk; only the other providers are left."""
