@@ -12,7 +12,7 @@ export function useAccount(all, callbacks) {
   stage = all;
   told = callbacks;
   for (const { id, name, kind } of stage.providers) {
-    $("method-add").append(button(`Add ${name}`, () => link(id, kind)));
+    $("method-add").append(button(`Add ${name}`, () => stage.latchkey.linkIdentity(id, told.operator(kind))));
   }
 }
 
@@ -141,15 +141,6 @@ async function showMethods() {
     away.setAttribute("aria-label", `Remove ${name}`);
     return make("li", "", make("div", "", name, make("small", "", identity.issuer)), away);
   }));
-}
-
-async function link(provider, kind) {
-  const { location: place } = await stage.latchkey.fetch(`/auth/${provider}/link`, {
-    method: "POST", headers: { "Accept": "application/json", "Content-Type": "application/json" },
-    body: JSON.stringify({ client_type: "web", redirect_uri: stage.base, ...told.operator(kind) }),
-  }).then(checked);
-  told.linking(provider);
-  location.assign(place);
 }
 
 $("erase").addEventListener("click", () => run($("erase"), async () => {

@@ -10,29 +10,31 @@ const SIM = "latchkey.console.sim";
 /** What a page says when the number is no way to sign in now, by the reason. */
 const REASONS = {
   not_on_mobile_network: "The operator did not recognise this phone: it uses Wi-Fi, a VPN or another SIM card. " +
-    "Turn Wi-Fi off and try again, or use another way.",
-  sim_swapped: "The SIM card was changed a short time ago, so the number alone is not enough. Use another way.",
-  operator_unknown: "No operator here serves this SIM card. Use another way.",
-  consent_required: "The operator wants your consent first. Use another way.",
+    "Try again without Wi-Fi.",
+  sim_swapped: "The SIM card was changed a short time ago, so the number alone is not enough.",
+  operator_unknown: "No operator here serves this SIM card.",
+  consent_required: "The operator wants your consent first.",
 };
 
-/** What proves the number, by the name of the way in the API. */
+/** What proves the number of an app's phone, and what happens, by the name of the way in the API. */
 const WAYS = {
-  digital_credential: "a digital credential of the system", operator_token: "the SIM card",
-  firebase_pnv: "Google’s library", redirect: "the mobile network",
+  digital_credential: ["The phone’s wallet", "The phone asks its user, and gives the app a sealed credential."],
+  operator_token: ["The SIM card", "The operator knows the card, and gives the app a token. The user sees nothing."],
+  firebase_pnv: ["Google’s library", "Google asks the operator, and gives the app a token. The user agrees once."],
+  redirect: ["The mobile network", "The operator knows whose connection it is. The user sees nothing."],
 };
 
 let operators = [];
 let isDemo = false;
 
-/** The row of a provider of verified phone numbers. The last parameter asks the server for the ways of a phone. */
-export function numberWay(name, signIn, methods) {
+/** The row of a provider of verified phone numbers. `methods` asks the server for the ways of a phone. */
+export function numberWay(name, signIn, methods, nameOf) {
   const go = button("Sign in with your phone number", signIn, "primary");
   go.dataset.kind = "camara";
   go.setAttribute("aria-describedby", "number-why");
   const why = make("p", "quiet", "The mobile network knows your number: one tap, without a code by text message.");
   why.id = "number-why";
-  return make("div", "number", go, why, isDemo ? simulatedPhone(methods) : operatorField(name));
+  return make("div", "number", go, why, isDemo ? simulatedPhone(methods, nameOf) : operatorField(name));
 }
 
 /** Loads the operators and the phone of a demonstration. */
@@ -69,7 +71,7 @@ export async function operatorToken(demo) {
 
 /** Says why the number is no way to sign in now. */
 export function showFallback({ reason, error }) {
-  const text = REASONS[reason] ?? `${error.error_description || error.message} Use another way.`;
+  const text = `${REASONS[reason] ?? (error.error_description || error.message)} Use another way.`;
   $("fallback").replaceChildren(
     make("h4", "", "Your number could not be verified"), make("p", "", text),
     make("p", "ids", [error.error, error.correlation_id && `correlation_id ${error.correlation_id}`]
@@ -93,8 +95,9 @@ function operatorField(name) {
   return make("label", "", `Operator at ${name}, by name or mccmnc, if it has several`, input);
 }
 
-function simulatedPhone(methods) {
+function simulatedPhone(methods, nameOf) {
   const ladder = make("ol", "ladder");
+  const show = () => showLadder(ladder, methods, nameOf);
   const cards = make("select", "",
     ...operators.flatMap(({ name, title, users }) => users.map((user) =>
       new Option(`${user.name}, ${title}`, `${name}:${user.id}`))),
@@ -108,28 +111,39 @@ function simulatedPhone(methods) {
     choice.addEventListener("change", () => {
       connect(nets.value, cards.value);
       nets.value = connection();
-      showLadder(ladder, methods);
+      show();
     });
   }
   // For operators, this phone is no longer any phone.
   connect(nets.value, cards.value);
-  showLadder(ladder, methods);
+  show();
   return make("fieldset", "device", make("legend", "", "This phone, simulated"),
     make("label", "", "SIM card", cards), make("label", "", "Connection", nets),
-    make("div", "tries", make("p", "quiet", "An app on this phone tries, in this order:"), ladder));
+    make("div", "tries",
+      make("p", "quiet", "An app has more ways than a page. It asks the server for those of its phone, and tries " +
+        "them in this order:"), ladder));
 }
 
 /** Shows the ways that the server names for an app on the phone, and after them the other providers. */
-async function showLadder(ladder, methods) {
+async function showLadder(ladder, methods, nameOf) {
   const card = sim();
   const { mccmncs = [] } = operators.find(({ name }) => card?.startsWith(name + ":")) ?? {};
   const found = await methods({ platform: "android", mccmnc: mccmncs[0] }).catch(() => null);
   // The card may have been changed meanwhile.
   if (!found || card !== sim()) return;
-  const isOff = ({ requires }) => requires === "mobile_data" && connection() === "wifi";
+  // Without a card, no way can prove a number.
+  const ways = card ? found.methods : [];
   ladder.replaceChildren(
-    ...found.methods.map((way) => make("li", "", WAYS[way.method] ?? way.method, isOff(way) ? ", off now" : "")),
-    make("li", "", "another way: " + found.fallback.join(", ")));
+    ...ways.map(({ method, requires }) => {
+      const isOff = requires === "mobile_data" && connection() === "wifi";
+      const [title, text] = WAYS[method] ?? [method, ""];
+      return rung(title, isOff ? "Off now: the phone has Wi-Fi only." : text, isOff);
+    }),
+    rung("Another way", found.fallback.map(nameOf).join(", "), false));
+}
+
+function rung(title, text, isOff) {
+  return make("li", isOff ? "off" : "", make("b", "", title), make("span", "", text));
 }
 
 /** The SIM card, as operator:subscriber: that of the cookie, else the last one here; null without one. */

@@ -11,7 +11,6 @@ import { configure } from "./latchkey.js";
 const BASE = new URL("./", location.href).href;
 /** When this tab began, in seconds. */
 const SINCE = "latchkey.console.since";
-const LINKING = "latchkey.console.linking";
 const REGISTERING = "latchkey.console.registering";
 /** The OpenID provider of the last sign-in in this browser, for logout at the provider. */
 const PROVIDER = "latchkey.console.provider";
@@ -54,9 +53,6 @@ async function showAccount(user) {
     ]);
     loaded.useAccount(stage, {
       erased: () => signedOut("The account is erased."),
-      linking: (provider) => {
-        sessionStorage.setItem(LINKING, provider);
-      },
       operator: (kind) => kind === "camara" ? operatorOfSIM() : {},
       operatorTitle,
     });
@@ -111,7 +107,7 @@ function byNumber({ id, name, kind }) {
     const { client_id: clientID } = fields($("options-form"));
     const fallback = await frontend(id, clientID).signInWithNumber(operatorOfSIM());
     if (fallback) showFallback(fallback);
-  }, (device) => latchkey.numberMethods(device));
+  }, (device) => latchkey.numberMethods(device), (other) => providers.find((one) => one.id === other)?.name ?? other);
   way.querySelector("button").dataset.provider = id;
   return way;
 }
@@ -131,7 +127,7 @@ function way({ id, name, kind }) {
     note("GET", `/auth/${id}/start`);
     await page.signIn(options);
   }, "go");
-  const popup = button("In a popup", async () => {
+  const popup = button("Popup", async () => {
     const [page, options] = asked();
     note("GET", `/auth/${id}/start`,
       "A separate window goes to the provider, and posts the outcome to this page only.");
@@ -190,23 +186,6 @@ function comesFromLogout() {
   return true;
 }
 
-/**
- * Returns the outcome of adding a way to sign in, if this tab started it. Always removes the parameters from the
- * address.
- */
-function linkOutcome() {
-  const url = new URL(location.href);
-  if (url.searchParams.get("action") !== "link") return null;
-  const outcome = Object.fromEntries(url.searchParams);
-  for (const name of ["action", "status", "message", "error", "error_description", "tracking_id", "correlation_id"]) {
-    url.searchParams.delete(name);
-  }
-  history.replaceState(history.state, "", url);
-  const isOurs = sessionStorage.getItem(LINKING) !== null;
-  sessionStorage.removeItem(LINKING);
-  return isOurs ? outcome : null;
-}
-
 // What happens between the servers.
 
 /** Shows it; null if the server does not tell it. */
@@ -241,16 +220,13 @@ function offerPhone() {
   }, { once: true });
 }
 
-/** The sign-in by number that this tab has started, or null. */
-function numberPending() {
-  return JSON.parse(sessionStorage.getItem("latchkey.sign-in") ?? "null")?.number ?? null;
-}
-
 async function begin() {
   let news = "";
-  let linked = null;
+  let linking = null;
   let fallback = null;
-  const number = numberPending();
+  // What this tab has started.
+  const pending = JSON.parse(sessionStorage.getItem("latchkey.sign-in") ?? "null");
+  const number = pending?.number;
   const isReturning = location.search !== "";
   const listing = fetch(new URL("auth/providers", BASE)).then(async (response) => [response, await response.json()]);
   // Its failure is shown below.
@@ -260,13 +236,18 @@ async function begin() {
       note("GET", "/auth/…/logged-out");
       news = "You are signed out here and at the provider.";
     }
-    linked = linkOutcome();
-    if (linked) note("GET", "/auth/…/callback");
+    // Its failure is shown below.
+    try {
+      linking = latchkey.finishLink();
+    } catch (error) {
+      linking = error;
+    }
+    if (linking) note("GET", "/auth/…/callback");
     if (number && location.search) {
       note("GET", "/operators/…/authorize");
       note("GET", "/auth/…/callback", "The browser returns from the operator. The address has only the outcome.",
         NUMBER_REQUEST);
-    } else if (sessionStorage.getItem("latchkey.sign-in") && location.search) {
+    } else if (pending && location.search) {
       note("GET", "/auth/…/callback");
     }
     if (comesFromRegistration()) {
@@ -307,8 +288,8 @@ async function begin() {
   offerPhone();
   try {
     await signedIn(news);
-    if (linked?.status === "success") tell("You can now sign in this way, too.");
-    if (linked?.status === "failure") complain($("methods"), { ...linked, error_type: "requestDenied" });
+    if (linking?.status === "success") tell("You can now sign in this way, too.");
+    else if (linking) complain($("methods"), linking);
   } catch (error) {
     // The server asks for a session or an API key: this browser has no session.
     if (error.error === "invalid_api_key") tell(news);

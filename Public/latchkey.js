@@ -80,7 +80,7 @@ export class Latchkey {
 
   async signIn({ appState, ...asked } = {}) {
     const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", asked);
-    sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, appState }));
+    keepPending(PENDING, { ...pending, appState });
     location.assign(url);
   }
 
@@ -108,11 +108,11 @@ export class Latchkey {
   }
 
   async nonce(provider) {
-    return (await this.#call("POST", `/auth/${encodeURIComponent(provider)}/attempts`, {})).nonce;
+    return (await this.#call("POST", pathOf(provider, "attempts"), this.#forPage({}))).nonce;
   }
 
   async signInNatively(provider, token) {
-    return this.#enterOrRegister(`/auth/${encodeURIComponent(provider)}/native`, token);
+    return this.#enterOrRegister(pathOf(provider, "native"), token);
   }
 
   async signInWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
@@ -204,10 +204,8 @@ export class Latchkey {
     const fields = {
       ...asked, client_type: "web", redirect_uri: this.#options.redirectURI, client_id: this.#clientAt(provider),
     };
-    const headers = { "Accept": "application/json", "Content-Type": "application/json" };
-    const path = `/auth/${encodeURIComponent(provider)}/link`;
-    const started = await answered(this.fetch(path, { method: "POST", headers, body: JSON.stringify(fields) }));
-    sessionStorage.setItem(LINKING, JSON.stringify({ startedAt: Date.now(), appState }));
+    const started = await this.#ask("POST", pathOf(provider, "link"), fields);
+    keepPending(LINKING, { appState });
     location.assign(started.location);
   }
 
@@ -236,10 +234,7 @@ export class Latchkey {
 
   async signOutAtProvider() {
     const { provider, redirectURI } = this.#options;
-    const headers = { "Accept": "application/json", "Content-Type": "application/json" };
-    const body = JSON.stringify({ post_logout_redirect_uri: redirectURI });
-    const path = `/auth/${encodeURIComponent(provider)}/logout`;
-    const answer = await answered(this.fetch(path, { method: "POST", headers, body }));
+    const answer = await this.#ask("POST", pathOf(provider, "logout"), { post_logout_redirect_uri: redirectURI });
     this.#keep(null);
     location.assign(answer.location);
   }
@@ -267,7 +262,6 @@ export class Latchkey {
     const fields = { method: "digital_credential", strategy: "desktop", phone_number, provider };
     const { verification_id, qr_code } = await this.#ask("POST", VERIFICATIONS, fields);
     await show(qr_code);
-    // The server ends it after a few minutes.
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, POLL_AFTER));
       signal?.throwIfAborted();
@@ -278,8 +272,9 @@ export class Latchkey {
 
   async verifyWithOperatorToken(operatorToken, { phone_number, operator, mccmnc } = {}) {
     const { provider } = this.#options;
-    const number = { provider, phone_number, operator, mccmnc };
-    return this.#ask("POST", VERIFICATIONS, { ...number, operator_token: operatorToken });
+    return this.#ask("POST", VERIFICATIONS, {
+      provider, phone_number, operator, mccmnc, operator_token: operatorToken,
+    });
   }
 
   async finishVerification({ operatorToken } = {}) {
@@ -301,10 +296,8 @@ export class Latchkey {
   async #start(clientType, asked, provider = this.#options.provider) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
-    const pending = {
-      verifier, trackingId: base64url(crypto.getRandomValues(new Uint8Array(16))), startedAt: Date.now(),
-    };
-    const url = new URL(`${this.#base}/auth/${encodeURIComponent(provider)}/start`);
+    const pending = { verifier, trackingId: base64url(crypto.getRandomValues(new Uint8Array(16))) };
+    const url = new URL(this.#base + pathOf(provider, "start"));
     const fields = {
       ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#clientAt(provider),
       code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256", tracking_id: pending.trackingId,
@@ -343,10 +336,8 @@ export class Latchkey {
     const { method, provider } = number;
     if (method === "redirect") return this.#visitOperator(number, appState);
     if (method === "digital_credential") {
-      // The server takes those of apps and of pages of other origins.
-      if (this.#byCookie) return null;
-      const path = `/auth/${encodeURIComponent(provider)}/start`;
-      const start = () => this.#call("POST", path, { ...operatorOf(number), method });
+      const path = pathOf(provider, "start");
+      const start = () => this.#call("POST", path, this.#forPage({ ...operatorOf(number), method }));
       const { id, credential } = await askForCredential(number, ways, start) ?? {};
       return id ? this.#enterOrRegister(`${path}/${encodeURIComponent(id)}/confirmation`, credential) : null;
     }
@@ -373,25 +364,22 @@ export class Latchkey {
       throw own("storage_missing", "The session ends when the browser leaves the page. Pass a storage to configure().");
     }
     const started = await this.#ask("POST", VERIFICATIONS, { ...number, redirect_uri: redirectURI });
-    const pending = { id: started.verification_id, number, startedAt: Date.now(), appState };
-    sessionStorage.setItem(VERIFYING, JSON.stringify(pending));
+    keepPending(VERIFYING, { id: started.verification_id, number, appState });
     location.assign(started.authorization_url);
   }
 
-  /** Sends the browser to the operator, over the mobile network. */
   async #visitOperator(number, appState) {
     const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", operatorOf(number), number.provider);
     // The start sets a cookie, which a browser takes from another origin with a navigation only.
     const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
-    sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
+    keepPending(PENDING, { ...pending, number, appState });
     location.assign(place?.location ?? url);
   }
 
   /** Starts a session with a token of the device. */
   async #enterBySIM(number, token, field = "operator_token") {
     const fields = { ...operatorOf(number), [field]: token, client_id: this.#clientAt(number.provider) };
-    const path = `/auth/${encodeURIComponent(number.provider)}/sign-in`;
-    const ended = await orFallback(number, () => this.#enterOrRegister(path, fields));
+    const ended = await orFallback(number, () => this.#enterOrRegister(pathOf(number.provider, "sign-in"), fields));
     // The token is spent, so there is no second attempt with it.
     return ended.status === "fallback" ? { ...ended, next: "other" } : ended;
   }
@@ -409,7 +397,12 @@ export class Latchkey {
 
   /** Starts or refreshes a session. */
   async #enter(path, fields) {
-    this.#keep(await this.#call("POST", path, this.#byCookie ? { ...fields, client_type: "web" } : fields));
+    this.#keep(await this.#call("POST", path, this.#forPage(fields)));
+  }
+
+  /** Fields of a page, which needs no API key on Latchkey's own origin. */
+  #forPage(fields) {
+    return this.#byCookie ? { ...fields, client_type: "web" } : fields;
   }
 
   /** Sends a request without a session. */
@@ -421,8 +414,8 @@ export class Latchkey {
   }
 
   async #ask(method, path, fields) {
-    const body = fields && JSON.stringify(fields);
-    return answered(this.fetch(path, { method, body, headers: body ? { "Content-Type": "application/json" } : {} }));
+    const headers = { "Accept": "application/json", ...(fields && { "Content-Type": "application/json" }) };
+    return answered(this.fetch(path, { method, headers, body: fields && JSON.stringify(fields) }));
   }
 
   /** Sends a request, and sends it again after a refresh if the session token has expired. */
@@ -519,6 +512,11 @@ function fallbackAfter(error, number) {
   return { status: "fallback", reason: error.error, next, providers, ...operatorOf(number), error };
 }
 
+/** A call at a provider. */
+function pathOf(provider, end) {
+  return `/auth/${encodeURIComponent(provider)}/${end}`;
+}
+
 function confirmationOf(id) {
   return `${VERIFICATIONS}/${encodeURIComponent(id)}/confirmation`;
 }
@@ -572,7 +570,6 @@ async function answered(response) {
   }, response.status, response.headers);
 }
 
-/** The outcome of a sign-in. */
 function takeOutcome() {
   return takeFromAddress(["login", "register"], ["tracking_id", "session_id", "state_key", "identifier"]);
 }
@@ -591,6 +588,10 @@ function takeFromAddress(actions, names) {
   return outcome;
 }
 
+function keepPending(name, pending) {
+  sessionStorage.setItem(name, JSON.stringify({ ...pending, startedAt: Date.now() }));
+}
+
 /** What this tab began; null if there is nothing, or if it is too old. */
 function takePending(name) {
   const pending = JSON.parse(sessionStorage.getItem(name) ?? "null");
@@ -598,7 +599,6 @@ function takePending(name) {
   return pending && Date.now() - pending.startedAt <= PENDING_FOR ? pending : null;
 }
 
-/** The error of an outcome that is a failure. */
 function failureOf({ error, error_description, message, correlation_id }) {
   const error_type = error === "access_denied" ? "requestDenied" : undefined;
   return new LatchkeyError({ error: error ?? "unknown_error", error_description, message, correlation_id, error_type });

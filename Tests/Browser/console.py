@@ -173,8 +173,10 @@ class Console:
     def by_number(self):
         """One tap signs in by number: over the mobile network, or else with the SIM card. Without one, other ways."""
         self.open()
-        ladder = "the SIM card\nthe mobile network\nanother way: acme, meetings, zenkey"
-        self.says(".ladder", ladder)
+        rungs = ["The phone’s wallet", "The SIM card", "Google’s library", "The mobile network", "Another way"]
+        self.browser.wait("the ladder", lambda: self.browser.run(
+            "return [...document.querySelectorAll('.ladder b')].map((title) => title.textContent)") == rungs)
+        self.says(".ladder", "Acme Accounts, Google, Meetings, ZenKey")
         self.seen("number")
         self.browser.click("button[data-provider=number]")
         self.wait("#method-list li")
@@ -191,7 +193,7 @@ class Console:
         self.sign_out()
         self.choose("#sim-card", "northwind:ravi")
         self.choose("#connection", "wifi")
-        self.says(".ladder", ladder.replace("network", "network, off now"))
+        self.says(".ladder .off", "Off now: the phone has Wi-Fi only.")
         self.seen("number-wifi")
         self.browser.click("button[data-provider=number]")
         self.says("#news", "Over Wi-Fi, the operator recognised the SIM card")
@@ -209,7 +211,7 @@ class Console:
         """Without a SIM card the page offers the other ways, and one of them signs in."""
         self.open()
         self.choose("#sim-card", "")
-        self.browser.wait("no way by number", lambda: self.browser.text(".ladder").startswith("another way"))
+        self.browser.wait("no way by number", lambda: self.browser.text(".ladder").startswith("Another way"))
         self.browser.click("button[data-provider=number]")
         self.wait("#fallback")
         self.says("#fallback", "not_on_mobile_network")
@@ -241,7 +243,8 @@ class Console:
         """A signed-in user adds the phone number as a way to sign in."""
         self.open()
         self.sign_in()
-        self.browser.click("#method-add button:nth-child(3)")
+        self.browser.run("[...document.querySelectorAll('#method-add button')]"
+                         ".find((add) => add.textContent === 'Add Phone number').click();")
         self.says("#news", "You can now sign in this way, too")
         self.browser.wait("two ways", lambda: self.count("#method-list li") == 2)
         self.says("#method-list", "Harbor Telecom")

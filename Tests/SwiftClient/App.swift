@@ -25,6 +25,7 @@ struct App {
         let app = App(simulator: urls[1], latchkey: latchkey)
         try await app.accounts()
         try await app.numbers()
+        print("ok")
     }
 
     private func check(_ isTrue: Bool, _ text: @autoclosure () -> String) throws {

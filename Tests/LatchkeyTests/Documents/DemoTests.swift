@@ -235,6 +235,19 @@ import Testing
         }
     }
 
+    @Test("A provider of the configuration has the place of the demonstration's of that name")
+    func ownProvider() async throws {
+        let directory = try TemporaryDirectory()
+        let demo = try LatchkeyProcess.demonstration(
+            environment: ["LATCHKEY_PROVIDERS": "{google: {client_id: mine, client_secret: mine-secret, name: Mine}}"],
+            directory: directory.path)
+        let port = try await demo.port(after: "Latchkey")
+        let providers = try await Browser().get("http://127.0.0.1:\(port)/auth/providers").text
+        #expect(providers.contains(#""name":"Mine""#) && !providers.contains(#""name":"Google""#), "\(providers)")
+        demo.send(SIGINT)
+        #expect(await demo.ending().status == 0)
+    }
+
     @Test("The first configuration of docs/operations.md is valid: the server would start with it")
     func serve() async throws {
         let directory = try TemporaryDirectory()
