@@ -99,7 +99,7 @@ extension ValueType {
 
     /// What the user consents to: a sentence, or base64url of what the reader of the setting wants.
     static var consent: ValueType<String> {
-        .parsed("a text of up to 2048 bytes", show: Printable.line, "is not a text that can be shown") {
+        .parsed("a text of up to 2048 bytes", show: { $0.onOneLine(upTo: 200) }, "is not a text that can be shown") {
             (1...2048).contains($0.utf8.count) && $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } ? $0 : nil
         }
     }
