@@ -2,6 +2,7 @@ import LatchkeyConfiguration
 package import OpenIDConnect
 import Primitives
 package import SignIn
+import Storage
 import StorageModel
 
 /// Numbers of phones, by a digital credential that the app gets from the phone's wallet, or by a link that a browser
@@ -75,6 +76,11 @@ package struct CredentialNumbers: ProofGroup {
             throw .noDesktopSignIns
         }
         guard strategy != .desktop || number != nil else { throw .numberOfDesktopMissing }
+        if !wanted.uses.isEmpty {
+            let wait = try await mappingStoreErrors(
+                await signIns.store.count(wanted.uses, at: environment.clock.now()))
+            if let wait { throw .tooManyLookups(wait) }
+        }
         let inquiry = CredentialInquiry(
             strategy: strategy, number: number, network: wanted.choice.network, redirectURI: wanted.redirectURI,
             nonce: Secret(environment.random.token()), code: Secret(environment.random.token()))
@@ -171,6 +177,8 @@ struct CredentialStart: Sendable {
     var redirectURI: String?
     /// The origin of this server, if one of its pages asks without an API key.
     var page: String?
+    /// What the session uses of the allowances of callers without an API key.
+    var uses: [AllowanceUse] = []
     var choice: OperatorChoice
 }
 

@@ -30,6 +30,7 @@ extension PhoneVerificationFeature {
         choice.caller = api.terms(of: request, admission)
         var start = reader.credentialStart(choice)
         start.page = admission.isPage ? api.baseURL.origin ?? "" : nil
+        if !admission.isByKey { start.uses = AllowanceUse.ofCredentials(by: choice.caller, ofPage: admission.isPage) }
         try reader.check(correlationID)
         // Any program can pretend to be a page, and each look-up costs.
         var named = choice
@@ -40,13 +41,7 @@ extension PhoneVerificationFeature {
         let id = Secret(environment.random.token())
         let (strategy, prepared) = try await environment.failures.recording(as: correlationID, reader.sentNames) {
             [start] () async throws(SignInError) in
-            if !admission.isByKey {
-                let wait = try await mappingStoreErrors(
-                    await numbers.signIns.store.count(
-                        AllowanceUse.ofCredentials(by: choice.caller), at: environment.clock.now()))
-                if let wait { throw .tooManyLookups(wait) }
-            }
-            return try await numbers.begin(
+            try await numbers.begin(
                 start, of: nil, under: id, for: .credentialSignIn, correlationID, in: environment)
         } failed: { error in
             environment.logStart(error, at: provider.name, correlationID)
@@ -96,16 +91,14 @@ extension PhoneVerificationFeature {
 extension AllowanceUse {
     /// How many sessions callers of one network without an API key may begin: each costs. Many phones share a network.
     static let ofCredentials = SharedAllowance(count: 600, seconds: 3600)
-    /// How many all of them may begin, whatever networks they come from.
-    static let ofAllCredentials = SharedAllowance(count: 12_000, seconds: 3600)
+    /// How many all pages of this server's own origin may begin, whatever networks they come from.
+    static let ofPages = SharedAllowance(count: 12_000, seconds: 3600)
 
     /// What a session uses. One address may use half of its network's.
-    static func ofCredentials(by caller: CallerTerms) -> [AllowanceUse] {
+    static func ofCredentials(by caller: CallerTerms, ofPage: Bool = false) -> [AllowanceUse] {
         let place = caller.subnet.map { "\($0.high) \($0.low)" } ?? "a network that is not known"
-        let uses = [
-            AllowanceUse(of: "credentials by \(place)", ofCredentials),
-            AllowanceUse(of: "credentials without a key", ofAllCredentials),
-        ]
+        var uses = [AllowanceUse(of: "credentials by \(place)", ofCredentials)]
+        if ofPage { uses.append(AllowanceUse(of: "credentials of pages", ofPages)) }
         guard let id = caller.id else { return uses }
         return uses + [AllowanceUse(of: "credentials by \(Base64URL.encode(id.bytes))", ofCredentials.half)]
     }
