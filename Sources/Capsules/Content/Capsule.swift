@@ -82,7 +82,8 @@ struct Capsule {
         let operation = source.operation
         var known = Set(
             operation.client.map {
-                [$0.id.text] + $0.scopes + $0.redirectURIs + $0.native.audiences.map(\.text)
+                [$0.id.text] + $0.scopes + $0.redirectURIs
+                    + ($0.native.audiences + $0.trustedAudiences).map(\.text)
             } ?? [])
         known.formUnion(operation.known)
         if let network = operation.network { known.insert(network.text) }

@@ -129,7 +129,7 @@ struct FirebaseTokenTests {
         }
         // Who found the token need not know the nonce that it was asked for with.
         let other = try app.firebase.token("+14155550102", ["nonce": claim])
-        guard claim?.hasPrefix("\"") == true else {
+        guard claim != nil else {
             return #expect(try await app.signIn(withFirebase: other).status == 200)
         }
         for answer in [
