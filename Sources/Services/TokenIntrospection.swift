@@ -43,7 +43,7 @@ struct TokenIntrospection: Sendable {
     /// The `aud` of a signed response, if the service asks for one: the user name of HTTP Basic, under which the
     /// service knows itself. Nil if the service has another credential, which says nothing of that name.
     static func audience(of request: Request) -> String? {
-        guard request.names(signedContentType), request.headers.count(of: .apiKey) == 0 else { return nil }
+        guard request.headers.count(of: .apiKey) == 0, request.names(signedContentType) else { return nil }
         let name = request.basicCredentials.flatMap { PercentEncoding.decodeForm($0.name) }
         return name.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil }
     }
