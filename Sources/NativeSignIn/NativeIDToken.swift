@@ -20,10 +20,7 @@ struct NativeIDToken: RequestVerifier {
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
         let request = run.request
         let idToken = try await validate(run, at: provider)
-        // The token counts with its nonce only, and no client takes it with another rule (`NativeSignInSettings`).
-        let use =
-            rules.nonce == .issued
-            ? try TokenUse(ofNonceIn: request) : oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
+        let use = try oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
         let code = rules.code == .redeem && run.target.server.rules.storesTokens ? code : nil
         // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
         if code != nil { try await oneTimeStore.spend(use) }

@@ -38,17 +38,6 @@ package struct NativeSignInSettings: FeatureSettings {
                             + "\(other.id.text) have the same audience, and would be accepted",
                         "set native_nonce to issued, or leave that audience out of native_audiences"
                     )
-                } else if rules.nonce != .issued,
-                    let other = Self.clients(in: configuration).first(where: {
-                        $0.issuer.host == provider.issuer.host && $1.rules.native.nonce == .issued
-                            && !Set($1.rules.native.audiences).isDisjoint(with: rules.audiences)
-                    })
-                {
-                    (
-                        "has native_nonce: \(rules.nonce.rawValue), but \(other.client.id.text) has an issued nonce and "
-                            + "the same audience, so that an ID token would be accepted once by each",
-                        "give both the same native_nonce, or audiences of their own"
-                    )
                 } else {
                     nil
                 }

@@ -43,24 +43,26 @@ extension OneTimeRecordStore {
     }
 
     func spend(_ use: TokenUse, at now: Timestamp) async throws(SignInError) {
-        let isFirst: Bool
-        switch use.use {
-        case .marking(let record):
-            isFirst = try await mappingStoreErrors(await addOneTimeRecord(record, insteadOf: []))
-        case .taking(let handle, let purpose):
-            isFirst = try await mappingStoreErrors(await takeOneTimeRecord(handle, purpose: purpose, at: now)) != nil
+        for (use, usedBefore) in use.uses {
+            let isFirst: Bool
+            switch use {
+            case .marking(let record):
+                isFirst = try await mappingStoreErrors(await addOneTimeRecord(record, insteadOf: []))
+            case .taking(let handle, let purpose):
+                isFirst =
+                    try await mappingStoreErrors(await takeOneTimeRecord(handle, purpose: purpose, at: now)) != nil
+            }
+            guard isFirst else { throw usedBefore }
         }
-        guard isFirst else { throw use.usedBefore }
     }
 }
 
 extension TokenUse {
     /// The use of the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` without a nonce.
-    package init(ofNonceIn request: SignInRequest) throws(SignInError) {
+    init(ofNonceIn request: SignInRequest) throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
-        use = .taking(
-            TokenHash(sha256Of: nonce.exposed), purpose: NonceIssuer.purpose(request.provider.text))
-        usedBefore = .nonceNotIssued
+        let (hash, purpose) = (TokenHash(sha256Of: nonce.exposed), NonceIssuer.purpose(request.provider.text))
+        uses = [(.taking(hash, purpose: purpose), .nonceNotIssued)]
     }
 }

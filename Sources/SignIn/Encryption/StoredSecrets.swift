@@ -193,10 +193,10 @@ package struct EncryptedOneTimeStore: Sendable {
     }
 }
 
-/// The one use of a token that stands in for a code.
+/// The one use of a token that stands in for a code, and of the nonce that was issued for it.
 package struct TokenUse: Sendable {
-    let use: OneTimeUse
-    let usedBefore: SignInError
+    /// In the order in which they are made, each with the error of a second one.
+    var uses: [(use: OneTimeUse, usedBefore: SignInError)]
 }
 
 /// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an
@@ -205,17 +205,22 @@ extension EncryptedOneTimeStore {
     /// - Parameter name: Of the token and of its server.
     package func use(of token: Secret, _ name: String, orThrow error: SignInError) -> TokenUse {
         let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
-        return TokenUse(use: .marking(record(hash, for: .answeredCode, seconds: 600)), usedBefore: error)
+        return TokenUse(uses: [(.marking(record(hash, for: .answeredCode, seconds: 600)), error)])
     }
 
-    /// Marks an ID token that an app brought as used, for as long as it could be accepted.
-    package func use(of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError) -> TokenUse {
+    /// Marks an ID token that an app brought as used, for as long as it could be accepted. An issued nonce is used up
+    /// with it.
+    /// - Throws: `invalid_request` without the nonce that must be an issued one.
+    package func use(
+        of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError
+    ) throws(SignInError) -> TokenUse {
         let rules = run.relyingParty.idTokenRules
-        let hash = TokenHash(idToken.fingerprint, issuedAt: idToken.issuedAt)
-        let end = idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1)
         let record = OneTimeRecord(
-            handle: hash, purpose: Purpose.answeredCode.text, content: [], expiresAt: end)
-        return TokenUse(use: .marking(record), usedBefore: error)
+            handle: TokenHash(idToken.fingerprint, issuedAt: idToken.issuedAt), purpose: Purpose.answeredCode.text,
+            content: [],
+            expiresAt: idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
+        let nonce = run.client.rules.native.nonce == .issued ? try TokenUse(ofNonceIn: run.request).uses : []
+        return TokenUse(uses: [(.marking(record), error)] + nonce)
     }
 
     /// Uses a token up.

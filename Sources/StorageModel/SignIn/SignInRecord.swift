@@ -31,9 +31,9 @@ package struct SignInRecord: Sendable {
     package let tokens: NewProviderTokens?
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
-    /// Used up with the session, so that a token that stands in for a code signs in once; nil for a code. If it was
-    /// used up before, the sign-in is refused.
-    package var tokenUse: OneTimeUse?
+    /// Made with the session, so that a token that stands in for a code signs in once; none for a code. If one was made
+    /// before, the sign-in is refused, and none is made.
+    package var tokenUses: [OneTimeUse] = []
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
     /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds.

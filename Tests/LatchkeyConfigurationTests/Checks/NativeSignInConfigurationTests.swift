@@ -52,22 +52,6 @@ struct NativeSignInConfigurationTests {
         #expect(found.count == 1 && found[0].contains(reason), "\(found)")
     }
 
-    static let shared: [(issuer: String, keys: String, count: Int)] = [
-        ("accounts.google.com", "native_audiences: [ios], native_nonce: client", 1),
-        ("accounts.google.com/b", "native_audiences: [tv, ios], native_nonce: none", 1),
-        ("accounts.google.com", "native_audiences: [tv], native_nonce: client", 0),
-        ("accounts.google.com", "native_audiences: [ios]", 0),
-        ("other.example", "native_audiences: [ios], native_nonce: client", 0),
-    ]
-
-    @Test("A client takes no token that counts by its issued nonce for another client", arguments: shared)
-    func sharedAudience(issuer: String, keys: String, count: Int) {
-        let found = problems(
-            "providers: {google: {\(Self.google), client_id: web, client_secret: s, native_audiences: [ios]}, other: "
-                + "{kind: oidc, issuer: 'https://\(issuer)', client_id: app, client_secret: s, \(keys)}}")
-        #expect(found.count { $0.contains("accepted once by each") } == count, "\(found)")
-    }
-
     @Test(
         "A nonce that this server does not issue is a warning", arguments: [("issued", 0), ("client", 1), ("none", 1)])
     func warning(_ nonce: String, _ count: Int) throws {

@@ -95,7 +95,7 @@ struct SignInConformanceTests {
             let token = Records.hash()
             var record = try Records.signIn(
                 identity, session: Records.session(token: token), newcomers: newcomers)
-            record.tokenUse = .marking(use)
+            record.tokenUses = [.marking(use)]
             return (try await store.signIn(record) != nil, token)
         }
         let (identity, other) = (Records.identity("one"), Records.identity("other"))
@@ -132,13 +132,28 @@ struct SignInConformanceTests {
         for (index, row) in rows.enumerated() {
             let identity = Records.identity()
             var record = try Records.signIn(identity, newcomers: row.newcomers)
-            record.tokenUse = .taking(row.handle, purpose: row.purpose)
+            record.tokenUses = [.taking(row.handle, purpose: row.purpose)]
             let signedIn = try await store.signIn(record)
             #expect((signedIn != nil) == row.isSignedIn, "\(index)")
             let isUnknown = try await store.statuses(of: [identity]) == [.unknown]
             #expect(isUnknown == !row.isSignedIn, "\(index)")
             let isLeft = try await !store.oneTimeRecords(among: [nonce.handle], at: Records.now).isEmpty
             #expect(isLeft == (index < 4), "\(index)")
+        }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A token and its nonce are used up together, or neither is", arguments: StoreKind.all)
+    func tokenWithNonce(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (nonces, tokens) = (
+            (0..<2).map { _ in Records.oneTimeRecord() }, (0..<2).map { _ in Records.oneTimeRecord() }
+        )
+        for nonce in nonces { #expect(try await store.addOneTimeRecord(nonce, insteadOf: [])) }
+        for (token, nonce, isSignedIn) in [(0, 0, true), (0, 1, false), (1, 0, false), (1, 1, true)] {
+            var record = try Records.signIn(Records.identity(), newcomers: Records.newcomers())
+            record.tokenUses = [.marking(tokens[token]), .taking(nonces[nonce].handle, purpose: "test")]
+            #expect((try await store.signIn(record) != nil) == isSignedIn, "token \(token), nonce \(nonce)")
         }
         withExtendedLifetime(holding) {}
     }

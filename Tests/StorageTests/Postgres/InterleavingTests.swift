@@ -143,7 +143,7 @@ struct InterleavingTests {
 
     private static let signInAloneAndMerge = Scenario(
         "a sign-in that shares no statement, and a merge of its user into another one", without: nil
-    ) { try await roundOfMerge(in: $0) { $0.tokenUse = .marking(Records.oneTimeRecord()) } }
+    ) { try await roundOfMerge(in: $0) { $0.tokenUses = [.marking(Records.oneTimeRecord())] } }
 
     private static func roundOfMerge(
         in store: SQLStore, changing change: (inout SignInRecord) -> Void
@@ -317,7 +317,7 @@ struct InterleavingTests {
         let signedIn = Shared(0)
         let call: @Sendable (SQLStore) async throws -> Void = { store in
             var signIn = try Records.signIn()
-            signIn.tokenUse = .taking(record.handle, purpose: "test")
+            signIn.tokenUses = [.taking(record.handle, purpose: "test")]
             if try await store.signIn(signIn) != nil { signedIn.withLock { $0 += 1 } }
         }
         return Interleaving.Round(calls: [call, call]) { _ in

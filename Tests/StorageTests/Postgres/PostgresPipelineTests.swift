@@ -108,9 +108,9 @@ struct PostgresPipelineTests {
         _ = try await store.revokeSessions(
             of: owner, except: nil, recording: AuditEvent(at: Records.now, .movedIdentityRefused, user: nil, by: .user))
         var use = try Records.signIn()
-        use.tokenUse = .marking(Records.oneTimeRecord())
+        use.tokenUses = [.marking(Records.oneTimeRecord())]
         var useAgain = try Records.signIn()
-        useAgain.tokenUse = use.tokenUse
+        useAgain.tokenUses = use.tokenUses
         let records = try [
             Records.signIn(twice, profile: [.name: "Pat"], idempotency: retried), Records.signIn(twice),
             Records.signIn(twice, idempotency: retried), Records.signIn(unknown, newcomers: .mustRegister),
