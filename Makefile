@@ -41,8 +41,9 @@ browser:  ## test all pages in a real browser (shorter: BROWSER_FLAGS=--short); 
 	swift build --product latchkey-dev
 	scripts/browser $(BROWSER_FLAGS)
 
-swift-client:  ## build the package of the Swift client alone, and as apps depend on it
+swift-client:  ## build the package of the Swift client alone and as apps depend on it, and sign in with it
 	@scripts/setup
+	swift build --product latchkey-dev
 	scripts/swift-client
 
 android-client:  ## compile the client for Android, and sign in with it

@@ -49,7 +49,7 @@ let package = Package(
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
         .trait(name: "Redirects", description: "Sign-ins by redirects through the browser, with their pages"),
         .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
-        .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
+        .trait(name: "Services", description: "Introspection of tokens for services, and authentication for proxies"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "TelemetryExport", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
@@ -296,12 +296,12 @@ let package = Package(
             ]),
         // Registration of users who are unknown.
         .target(name: "Registration", dependencies: withRoutesAndTables),
-        // Introspection and revocation of tokens, for the administrator's other services.
+        // Introspection and revocation of tokens, and authentication for proxies.
         .target(
             name: "Services",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Primitives", "SignIn",
-                "StorageModel", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "StorageModel", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         // The administrators' status page.
         .target(
@@ -436,6 +436,7 @@ let package = Package(
                 "Administration", "Backchannel", "CLatchkeySQLite", "Capsules", "Examination", "OpenIDConnect",
                 "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Registration",
                 "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "SignInTests",

@@ -8,7 +8,7 @@
 export interface Options {
   /** Latchkey's public URL; default: the page's own origin. */
   baseURL?: string;
-  /** The client id, if the provider has more than one client. */
+  /** The client id at `provider`, if that has more than one client. No other provider gets it. */
   clientID?: string;
   /** An API key for this page's origin, if the origin alone is not admitted. */
   apiKey?: string;
@@ -116,6 +116,15 @@ export interface Ways {
 }
 
 export type Platform = "web" | "android" | "ios";
+
+/** A number that another device has. */
+export interface CodeQuestion {
+  phone_number: string;
+  /** The aggregator's name, if the server has several providers of numbers. */
+  provider?: string;
+  /** Ends the wait, for example because the user has closed the dialog. */
+  signal?: AbortSignal;
+}
 
 /** What verifyPhoneNumber() asks; the number is that of the profile unless phone_number is given. */
 export interface NumberQuestion extends Operator, Ways {
@@ -274,6 +283,14 @@ export class Latchkey {
    *   outcome, the error of the last one is thrown.
    */
   verifyPhoneNumber(asked?: NumberQuestion): Promise<Verification | undefined>;
+  /**
+   * Asks a phone that is not this device whether it has the number: its user scans a QR code. For a page on a computer,
+   * if the server allows it.
+   *
+   * @param show Shows the text of the code to the user.
+   * @returns The outcome, after a phone has scanned the code.
+   */
+  verifyWithQRCode(show: (code: string) => unknown, asked: CodeQuestion): Promise<Verification>;
   /** Asks the operator as verifyPhoneNumber() does, with a TS.43 operator token in place of the mobile network. */
   verifyWithOperatorToken(operatorToken: string, asked?: Operator & { phone_number?: string }): Promise<Verification>;
   /**

@@ -16,6 +16,9 @@ const OPTIONS = [
 /** A pending sign-in, link or verification is forgotten after this time, in milliseconds. */
 const PENDING_FOR = 15 * 60_000;
 
+/** The pause between two questions whether a code was scanned, in milliseconds; the server takes one a second. */
+const POLL_AFTER = 1500;
+
 /** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
 
@@ -198,8 +201,9 @@ export class Latchkey {
     if (!this.#byCookie) {
       throw own("foreign_origin", "Only a page of Latchkey's own origin can link identities.");
     }
-    const { redirectURI, clientID } = this.#options;
-    const fields = { ...asked, client_type: "web", redirect_uri: redirectURI, client_id: clientID };
+    const fields = {
+      ...asked, client_type: "web", redirect_uri: this.#options.redirectURI, client_id: this.#clientAt(provider),
+    };
     const headers = { "Accept": "application/json", "Content-Type": "application/json" };
     const path = `/auth/${encodeURIComponent(provider)}/link`;
     const started = await answered(this.fetch(path, { method: "POST", headers, body: JSON.stringify(fields) }));
@@ -257,6 +261,19 @@ export class Latchkey {
     }
     if (!ended) throw failure;
     return { ...ended, appState };
+  }
+
+  async verifyWithQRCode(show, { phone_number, provider, signal } = {}) {
+    const fields = { method: "digital_credential", strategy: "desktop", phone_number, provider };
+    const { verification_id, qr_code } = await this.#ask("POST", VERIFICATIONS, fields);
+    await show(qr_code);
+    // The server ends it after a few minutes.
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_AFTER));
+      signal?.throwIfAborted();
+      const ended = await this.#ask("POST", confirmationOf(verification_id), { poll: true });
+      if (ended.status !== "pending") return ended;
+    }
   }
 
   async verifyWithOperatorToken(operatorToken, { phone_number, operator, mccmnc } = {}) {

@@ -145,7 +145,14 @@ extension SQLStore {
                 undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
             try db.perform("UPDATE identity_moves SET undone_at = ? WHERE id = ?", now, number)
             let sessions = try SessionsTable.endAll(of: user, in: db)
-            try AuditTable.insert(Self.event(undoable, sessions, now, actor, reason), in: db)
+            let details = AuditDetails { json in
+                json.add("move", number)
+                json.add(from: undoable.present, to: undoable.former)
+                json.add("sessions_ended", sessions)
+                json.add("reason", ifPresent: reason)
+            }
+            try AuditTable.insert(
+                AuditEvent(at: now, .identityMoveUndone, user: user, by: actor, details: details), in: db)
             return result
         }
     }
@@ -170,19 +177,6 @@ extension SQLStore {
                         + "the later move first"))
         }
         return .success(UndoableMove(move: move, former: former.identity, present: present.identity))
-    }
-
-    private static func event(
-        _ undone: UndoableMove, _ sessions: Int, _ now: Timestamp, _ actor: AuditEvent.Actor, _ reason: String?
-    ) -> AuditEvent {
-        AuditEvent(
-            at: now, .identityMoveUndone, user: undone.move.user, by: actor,
-            details: AuditDetails { json in
-                json.add("move", undone.move.number)
-                json.add(from: undone.present, to: undone.former)
-                json.add("sessions_ended", sessions)
-                json.add("reason", ifPresent: reason)
-            })
     }
 
     /// Replaces an identity of a user with another one, and ends the user's sessions: some may be those of the former

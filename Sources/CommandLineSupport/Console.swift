@@ -3,20 +3,14 @@ import LatchkeyConfiguration
 
 /// What a command tells its user, and is given by them.
 package enum Console {
-    /// Writes a line to standard output at once: a program that waits for the address reads it through a pipe.
-    package static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
-
     /// Writes a line to standard error.
-    package static func warn(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+    package static func warn(_ line: String) { warnPart(line + "\n") }
 
-    /// Writes a part of a line to standard error.
-    package static func warnPart(_ text: String) { write(text, to: STDERR_FILENO) }
-
-    /// A broken pipe loses the text and nothing else.
-    private static func write(_ text: String, to descriptor: CInt) {
+    /// Writes a part of a line to standard error. A broken pipe loses the text and nothing else.
+    package static func warnPart(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)

@@ -122,9 +122,13 @@ public final class LatchkeyAPI: Sendable {
     ) -> ValueOrTask<Response> {
         var request = received
         request.id = requestIDs.next()
-        let current = RequestInProgress(request: request, route: match.number, observe: observe)
+        // `probePaths`, compared one by one: that costs less than a hash of the path.
+        let isProbe = request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics"
+        let isCounted = !isProbe && rates.enter(isSessionCheck: Self.isSessionCheck(request))
+        let current = RequestInProgress(request: request, route: match.number, isCounted: isCounted, observe: observe)
         do {
-            switch try limited(request, router, match) {
+            guard isProbe || isCounted else { throw APIError.overloaded }
+            switch try isProbe ? router.respond(to: request, at: match) : counted(request, router, match) {
             case .value(let response): return .value(complete(current, response))
             case .task(let work):
                 return .task {
@@ -143,6 +147,8 @@ public final class LatchkeyAPI: Sendable {
     private struct RequestInProgress {
         let request: Request
         let route: Int?
+        /// Whether it is one of the requests in progress, which are limited.
+        let isCounted: Bool
         let observe: RequestObserver?
         let stopwatch = Stopwatch()
     }
@@ -150,6 +156,7 @@ public final class LatchkeyAPI: Sendable {
     private func complete(
         _ current: RequestInProgress, _ response: consuming Response, after error: (any Error)? = nil
     ) -> Response {
+        if current.isCounted { rates.leave() }
         let request = current.request
         mark(&response, request.id)
         crossOrigin.mark(&response, for: request)
@@ -177,30 +184,6 @@ public final class LatchkeyAPI: Sendable {
 
     /// The paths of health checks and metrics, which work under any load.
     package static let probePaths: Set<String> = ["/healthz", "/readyz", "/metrics"]
-
-    private func limited(
-        _ request: Request, _ router: Router, _ match: Router.Match
-    ) throws -> ValueOrTask<Response> {
-        // `probePaths`, compared one by one: that costs less than a hash of the path.
-        if request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics" {
-            return try router.respond(to: request, at: match)
-        }
-        guard rates.enter(isSessionCheck: Self.isSessionCheck(request)) else { throw APIError.overloaded }
-        do {
-            let response = try counted(request, router, match)
-            guard case .task(let work) = response else {
-                rates.leave()
-                return response
-            }
-            return .task {
-                defer { self.rates.leave() }
-                return try await work()
-            }
-        } catch {
-            rates.leave()
-            throw error
-        }
-    }
 
     private func counted(
         _ request: Request, _ router: Router, _ match: Router.Match

@@ -30,9 +30,13 @@ package struct Demo: Sendable {
     static let pages = ["http://127.0.0.1/", "http://127.0.0.1/sign-in"]
     /// Pages of every kind may be tried out.
     static let clientTypes = Dictionary(uniqueKeysWithValues: pages.map { ($0, Set(ClientType.allCases)) })
-    static let callbackURLs = (["zenkey"] + CarrierSimulator.otherProviders).map {
+    static let callbackURLs = (["google", "zenkey"] + CarrierSimulator.otherProviders).map {
         "http://127.0.0.1/auth/\($0)/callback"
     }
+    /// The origins of the app, as a web page and on Android, where it is the hash of a signing certificate.
+    static let credentialOrigins = [
+        "https://app.example", "android:apk-key-hash:ikZOBb8DevJDIgDIaHRV_NHgqATWnIow0p2ln1hKx38",
+    ]
 
     /// Starts the carriers and then the server.
     ///
@@ -52,6 +56,7 @@ package struct Demo: Sendable {
             redirectURIs: ["http://127.0.0.1/auth/\(CarrierSimulator.numberProvider)/callback"])
         numberClient.authentication = .privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation)
         let simulator = CarrierSimulator(clients: [client, numberClient])
+        if let accounts = CarrierSimulator.accounts { simulator.add(accounts.carrier) }
         let running: CarrierSimulator.Running
         do {
             running = try simulator.start(port: simulatorPort)
@@ -124,6 +129,11 @@ package struct Demo: Sendable {
         for providers in [simulator.providers(for: client), numbers] {
             change(&configuration) { $0.providers += providers.filter { !known.contains($0.path) } }
         }
+        let ownOrigin = base.publicURL.map { "\($0.scheme.rawValue)://\($0.authority)" }
+        let origins = base.allowedOrigins.map(\.text) + [ownOrigin ?? "http://127.0.0.1:\(base.http.port)"]
+        // A port that the system chooses is not known yet.
+        for provider in simulator.phoneProviders(secret, origins: origins.filter { !$0.hasSuffix(":0") })
+        where !known.contains(provider.path) { change(&configuration) { $0.providers.append(provider) } }
         // The users are invented, so the key for their tokens and claims is not secret. The next run needs the same
         // one.
         if configuration.vaultKeys.isEmpty {

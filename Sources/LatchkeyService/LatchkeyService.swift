@@ -86,10 +86,10 @@ public final class LatchkeyService: Sendable {
 
         // The outbound client and the use cases.
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let logged: any HTTPClient = LoggedClient(client: client, logger: logger)
-        let traced = TracedClient(client: features.reduce(logged) { $1.client($0) }, tracer: tracer)
+        let observed = ObservedClient(
+            client: features.reduce(client as any HTTPClient) { $1.client($0) }, tracer: tracer, logger: logger)
         let providers = configuration.signInProviders(
-            http: traced, store: store, clock: clock, metrics: metrics.carriers, features: features, logger: logger)
+            http: observed, store: store, clock: clock, metrics: metrics.carriers, features: features, logger: logger)
         relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
         useCases = UseCases(

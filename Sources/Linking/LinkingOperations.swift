@@ -54,7 +54,6 @@ extension LinkingFeature {
             `action=link&status=failure&message=…&error=…&error_description=…&correlation_id=…`. Only the session that \
             started it can finish it. A refusal is a page for a person, unless JSON is asked for.
             """,
-            parameters: [.provider],
             body: .init(
                 schema: "LinkStart",
                 example: #"{"client_type": "web", "redirect_uri": "https://web.example/settings"}"#),

@@ -12,18 +12,15 @@ struct NativeIDToken: RequestVerifier {
     /// Those of the client.
     let rules: SignInConfiguration.NativeSignInRules
     let oneTimeStore: EncryptedOneTimeStore
-    let nonces: any OneTimeRecordStore
+
+    var isForOneUse: Bool { true }
 
     func check(_ request: SignInRequest) throws(SignInError) { try rules.check(request) }
 
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn {
         let request = run.request
         let idToken = try await validate(run, at: provider)
-        if rules.nonce == .issued {
-            run.begin(.attempt)
-            try await nonces.takeIssuedNonce(of: request, at: run.environment.clock.now())
-        }
-        let use = oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
+        let use = try oneTimeStore.use(of: idToken, in: run, orThrow: .nativeTokenUsed)
         let code = rules.code == .redeem && run.target.server.rules.storesTokens ? code : nil
         // First, so that a used token redeems nothing: the provider would count the request, and keep the tokens.
         if code != nil { try await oneTimeStore.spend(use) }

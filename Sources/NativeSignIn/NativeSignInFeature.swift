@@ -6,7 +6,6 @@ package import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
-import Storage
 
 /// What contradicts itself or is unsafe in `native_audiences`, `native_nonce` and `native_code`, which are the core's.
 package struct NativeSignInSettings: FeatureSettings {
@@ -69,9 +68,7 @@ package struct NativeSignInSettings: FeatureSettings {
 /// Sign-ins with ID tokens that apps get from the device or from a provider's SDK, without a browser
 /// (docs/mobile-apps.md).
 package struct NativeSignInFeature: Feature {
-    private let store: SQLStore
-
-    package init(_ settings: NativeSignInSettings, in context: FeatureContext) { store = context.store }
+    package init(_ settings: NativeSignInSettings, in context: FeatureContext) {}
 
     package static let startPaths = ["/auth/{provider}/native"]
 
@@ -103,8 +100,7 @@ package struct NativeSignInFeature: Feature {
         guard reader.problems.isEmpty, let idToken else { throw reader.refusal(correlationID) }
         let client = try target.server.nativeClient(clientID)
         let verifier = NativeIDToken(
-            code: code.map(Secret.init), rules: client.rules.native, oneTimeStore: api.useCases.oneTimeStore,
-            nonces: store)
+            code: code.map(Secret.init), rules: client.rules.native, oneTimeStore: api.useCases.oneTimeStore)
         return SignInRequest(
             provider: target.reference, clientID: client.id, code: Secret(idToken), verifiedBy: verifier,
             nonce: nonce.map(Secret.init), correlationID: correlationID,
@@ -116,15 +112,15 @@ package struct NativeSignInFeature: Feature {
 extension AuthorizationServer {
     /// The client of a native sign-in; without an id, the only one that has such sign-ins.
     func nativeClient(_ id: ClientID?) throws(SignInError) -> SignInConfiguration.Client {
-        let native = clients.values.filter { !$0.rules.native.audiences.isEmpty }
-        guard let id else {
-            guard native.count < 2 else { throw .nativeClientNotNamed }
-            guard let only = native.first else { throw .noNativeSignIn }
-            return only
+        if let id {
+            guard let client = clients[id] else { throw .unknownClient }
+            guard !client.rules.native.audiences.isEmpty else { throw .noNativeSignIn }
+            return client
         }
-        guard clients[id] != nil else { throw .unknownClient }
-        guard let client = native.first(where: { $0.id == id }) else { throw .noNativeSignIn }
-        return client
+        let native = clients.values.lazy.filter { !$0.rules.native.audiences.isEmpty }
+        guard let first = native.first else { throw .noNativeSignIn }
+        guard native.dropFirst().isEmpty else { throw .nativeClientNotNamed }
+        return first
     }
 }
 
@@ -141,7 +137,6 @@ extension NativeSignInFeature {
             signs in once: if the response is lost, get a new nonce and a new token. A page of this server's own \
             origin sends `client_type`, and gets cookies instead of tokens.
             """,
-            parameters: [.provider],
             body: APIOperation.Body(
                 schema: "NativeSignIn",
                 example: #"{"id_token": "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl", "nonce": "\#(APIExample.nonce)"}"#),

@@ -2,8 +2,6 @@ import LatchkeyConfiguration
 package import OpenIDConnect
 import Primitives
 package import SignIn
-import Storage
-import StorageModel
 
 /// Firebase Phone Number Verification, of one project: Google's library on Android gets a token for the number of the
 /// SIM, and the app brings it. The token is an ID token of this server's own audience, whose subject is the number.
@@ -27,7 +25,6 @@ package struct FirebaseNumbers: ProofGroup {
     ) async throws(SignInError) -> VerifiedSignIn {
         let (number, use) = try await proof(of: run, at: provider)
         let admitted = try await signIns.admit(number, from: provider.issuer, in: run)
-        try await takeNonce(of: run)
         return try await signIns.user(of: admitted, in: run, use)
     }
 
@@ -40,13 +37,7 @@ package struct FirebaseNumbers: ProofGroup {
             // Firebase is not asked, so the token can be sent again.
             altered(SignInError(error)) { $0.codeMayBeSpent = false }
         }
-        return (number, oneTimeStore.use(of: token, in: run, orThrow: .tokenOfFirebaseUsed))
-    }
-
-    /// Spends the nonce, if it must be one that this server issued.
-    func takeNonce(of run: SignInRun) async throws(SignInError) {
-        guard run.client.rules.native.nonce == .issued else { return }
-        try await signIns.store.takeIssuedNonce(of: run.request, at: run.environment.clock.now())
+        return (number, try oneTimeStore.use(of: token, in: run, orThrow: .tokenOfFirebaseUsed))
     }
 
     private func verified(

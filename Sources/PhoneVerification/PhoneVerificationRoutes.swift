@@ -264,7 +264,7 @@ extension PhoneVerificationFeature {
             mobile operator, tells its number. `signIn` and the link of an identity take the same fields, with \
             `sign_in_id`.
             """,
-            parameters: [.provider, .path("id", .text("The `sign_in_id`.", example: APIExample.handle))],
+            parameters: [.path("id", .text("The `sign_in_id`.", example: APIExample.handle))],
             body: APIOperation.Body(
                 schema: "SignInConfirmation", example: #"{"vp_token": {"phone": "eyJhbGciOiJFUzI1NiJ9.e30.YQ~eyJ"}}"#),
             responses: [.session(.ok, "The user is signed in.")],

@@ -179,7 +179,6 @@ struct VerifyPhoneNumber {
         findings.run = run
         let metadata = try await run.discoverProvider()
         let (number, use) = try await firebase.proof(of: run, at: metadata)
-        try await firebase.takeNonce(of: run)
         try await firebase.oneTimeStore.spend(use)
         let now = environment.clock.now()
         let isSame = asked == nil || asked == number

@@ -85,8 +85,7 @@ package struct ProviderResourcesFeature: Feature {
             "Show a provider's resource of the user",
             "Fetched with the provider's stored tokens, which are renewed as needed.",
             parameters: [
-                .provider,
-                .path("name", .text("One of the provider's `resources` in the configuration.", example: "zak")),
+                .path("name", .text("One of the provider's `resources` in the configuration.", example: "zak"))
             ],
             responses: [
                 .json(

@@ -39,6 +39,8 @@ package struct RedirectsFeature: Feature {
     let answeredCodes: OneTimeRecordQuota
     let ends: RedirectEnds
     let lifetime: Int64
+    /// The origins, besides this server's, where a browser may go on after it has signed in on the sign-in page.
+    let allowedOrigins: Set<String>
 
     package init(_ settings: RedirectsSettings, in context: FeatureContext) {
         hasConsole = context.configuration.hasConsole
@@ -50,6 +52,7 @@ package struct RedirectsFeature: Feature {
         answeredCodes = quota()
         ends = RedirectEnds(lifetime: min(settings.lifetime, 3600))
         lifetime = settings.lifetime
+        allowedOrigins = Set(context.configuration.allowedOrigins.map(\.text))
     }
 
     package static let startPaths = [startPath, initiationPath]

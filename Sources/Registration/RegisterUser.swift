@@ -87,15 +87,14 @@ extension RegistrationFeature {
         let waiting = completion.vault.waiting(under: form.handle, for: pending.clientID, with: issued.tokens)
         let now = completion.environment.clock.now()
         let ticket = sessions.cache.ticket(at: now)
-        let publicID = completion.environment.random.token(bytes: 16)
         let claims = claimsVault.stored(
             ClientClaims(
                 claimsVault.claims(in: pending.claims, of: pending.handle), for: pending.clientID,
-                from: pending.identity.issuer), of: publicID)
+                from: pending.identity.issuer), of: issued.publicID)
         let result = try await mappingStoreErrors(
             await store.register(
-                handle: pending.handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting,
-                claims: claims, refusesVerifiedEmail: form.refusesVerifiedEmail, at: now))
+                handle: pending.handle, profile: profile, session: issued.record, publicID: issued.publicID,
+                tokens: waiting, claims: claims, refusesVerifiedEmail: form.refusesVerifiedEmail, at: now))
         guard let user = try result?.get() else { throw .unknownHandle(sentAs: form.handleName) }
         sessions.remember(issued, of: user, ticket)
         return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)

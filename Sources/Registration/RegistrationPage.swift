@@ -267,7 +267,7 @@ extension RegistrationFeature: PageRegistration {
         let page = RegistrationPage(
             registration: pending, claims: api.useCases.claimsVault.claims(in: pending.claims, of: pending.handle),
             required: rules.requiredAttributes.map(\.attribute), id: cookie.formID, path: api.baseURL.path,
-            exit: api.redirects?.signInPage ?? "/")
+            exit: api.redirects?.signInPage(returningTo: nil) ?? "/")
         return (cookie, page)
     }
 }

@@ -1,19 +1,26 @@
 package import HTTPServer
 import HTTPTypes
 package import LatchkeyAPI
-package import LatchkeyConfiguration
 package import LatchkeyService
+import OpenIDConnect
 import Primitives
 import SignIn
 import StorageModel
 
-/// Introspection and revocation for the administrator's other services (docs/sessions.md).
+/// Introspection and revocation for the administrator's other services (docs/sessions.md), and authentication for proxies
+/// in front of them (docs/forward-authentication.md).
 package struct ServicesFeature: Feature {
-    package init(_ settings: NoSettings, in context: FeatureContext) {}
+    private let forwardAuthentication: ForwardAuthentication
+
+    package init(_ settings: ServicesSettings, in context: FeatureContext) {
+        forwardAuthentication = ForwardAuthentication(settings)
+    }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         router.post("/auth/introspect", api.admitting(.service, immediate: Self.introspect))
         router.post("/auth/revoke", api.admitting(.service, Self.revoke))
+        router.get("/.well-known/oauth-authorization-server") { _ in try Self.metadata(of: api) }
+        forwardAuthentication.addRoutes(to: &router, of: api)
     }
 
     /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
@@ -24,41 +31,38 @@ package struct ServicesFeature: Feature {
         _ api: LatchkeyAPI, _ request: Request, _ admission: Admission
     ) throws -> ValueOrTask<Response> {
         let question = try question(request, admission)
+        let isRefreshToken = question.hint == "refresh_token"
+        let audience = TokenIntrospection.audience(of: request)
         let sessions = api.useCases.sessions
-        guard question.hint != "refresh_token" else {
-            return .task {
-                introspection(
-                    of: try await sessions.authenticate(refreshToken: question.token), isRefreshToken: true, admission)
-            }
+        @Sendable func introspection(_ found: SessionAndUser?) -> TokenIntrospection {
+            TokenIntrospection(of: found, isRefreshToken: isRefreshToken, for: admission)
         }
-        return switch sessions.lookUp(question.token) {
-        case .value(let found): .value(introspection(of: found, admission))
-        case .task(let work): .task { introspection(of: try await work(), admission) }
+        let found: ValueOrTask<SessionAndUser?> =
+            isRefreshToken
+            ? .task { try await sessions.authenticate(refreshToken: question.token) } : sessions.lookUp(question.token)
+        if case .value(let found) = found, audience == nil { return .value(introspection(found).response) }
+        return .task {
+            let introspection = introspection(try await found.run())
+            guard let audience else { return introspection.response }
+            return try await introspection.signed(for: audience, by: api)
         }
     }
 
-    /// - Parameter token: The session of a valid token.
-    private static func introspection(
-        of token: SessionAndUser?, isRefreshToken: Bool = false, _ admission: Admission
-    ) -> Response {
-        // A session of a client that the key is not for counts as unknown.
-        let found = token.flatMap { admission.allows($0.session.clientID) ? $0 : nil }
-        return .json(.ok, capacity: 512) { json in
-            json.add("active", found != nil)
-            if let found {
-                // A refresh token is not a bearer token, and `expiresAt` is not its expiry.
-                if !isRefreshToken {
-                    json.add("token_type", "bearer")
-                    json.add("exp", found.session.expiresAt.secondsSinceEpoch)
-                }
-                json.add("client_id", found.session.clientID)
-                json.add("sub", found.user.publicID)
-                json.add("user_id", found.user.id.number)
-                json.add("username", ifPresent: found.user.profile[.username])
-                json.add("auth_time", found.session.createdAt.secondsSinceEpoch)
-                json.add("session_id", found.session.id)
-                found.user.addVerifications(to: &json)
-            }
+    /// RFC 8414, for resource servers: there is no authorization endpoint for other parties.
+    private static func metadata(of api: LatchkeyAPI) throws -> Response {
+        let base = try api.publicURL()
+        return .json(.ok, capacity: 1024) { json in
+            json.add("issuer", base)
+            json.add("jwks_uri", base + "/.well-known/jwks.json")
+            json.add("introspection_endpoint", base + "/auth/introspect")
+            json.add("introspection_endpoint_auth_methods_supported", ["client_secret_basic"])
+            json.add("introspection_signing_alg_values_supported", [SigningAlgorithm.es256.rawValue])
+            json.add("revocation_endpoint", base + "/auth/revoke")
+            json.add("revocation_endpoint_auth_methods_supported", ["client_secret_basic"])
+            json.add("token_endpoint", base + "/auth/token")
+            json.add("grant_types_supported", ["refresh_token"])
+            // Required, and libraries refuse an empty list.
+            json.add("response_types_supported", ["none"])
         }
     }
 
@@ -88,7 +92,8 @@ package struct ServicesFeature: Feature {
             .post, "/auth/introspect", "introspect", .services, .service, "Introspect a token",
             """
             RFC 7662. A refresh token is `active` only if `token_type_hint` is `refresh_token`, so that it is never \
-            taken for a session token.
+            taken for a session token. With HTTP Basic and `Accept: application/token-introspection+jwt` the response \
+            is a JWT (RFC 9701), whose `aud` is the user name.
             """,
             body: .init(schema: "TokenQuestion", example: #"{"token": "\#(APIExample.token)"}"#),
             responses: [
@@ -97,12 +102,47 @@ package struct ServicesFeature: Feature {
                     example: """
                         {"active": true, "token_type": "bearer", "exp": 1800003600, "client_id": "ccid-example", \
                         "sub": "u_8KfX2mQ0", "user_id": 7, "auth_time": 1800000000, "session_id": "7d2c"}
-                        """)
+                        """),
+                .text(TokenIntrospection.signedContentType, "The same, signed by a key of `/.well-known/jwks.json`."),
             ]),
         APIOperation(
             .post, "/auth/revoke", "revokeToken", .services, .service, "Revoke the session of a token",
             "RFC 7009. The response is the same whether there was such a session or not.",
             body: .init(schema: "TokenQuestion", example: #"{"token": "\#(APIExample.token)"}"#), responses: [.done]),
+        APIOperation(
+            .get, ForwardAuthentication.path, "verifyForwardedRequest", .services, .session,
+            "Tell a proxy whose request it has",
+            """
+            For reverse proxies that ask before they send a request to an application: nginx, Traefik, Caddy, Envoy. A \
+            trusted proxy needs no API key. Envoy appends the path of the request, which may have any method.
+            """,
+            parameters: [
+                .query("rd", .text("Where the browser goes on after it has signed in, if that is allowed.")),
+                .query("redirect", .text("`false`: 401 with a `Location` in place of 303.", choices: ["false"])),
+            ],
+            responses: [
+                .noContent(
+                    "The request is of the user `X-Auth-User` in the session `X-Auth-Session`. Further `X-Auth-` "
+                        + "fields are as configured.", status: .ok), .redirect(setsCookie: false),
+            ]),
+        APIOperation(
+            .get, "/.well-known/oauth-authorization-server", "showServerMetadata", .services, .open,
+            "What resource servers use", "RFC 8414.",
+            responses: [
+                .json(
+                    "The endpoints, and how to authenticate there.", .named("ServerMetadata"),
+                    example: """
+                        {"issuer": "https://login.example.com", \
+                        "jwks_uri": "https://login.example.com/.well-known/jwks.json", \
+                        "introspection_endpoint": "https://login.example.com/auth/introspect", \
+                        "introspection_endpoint_auth_methods_supported": ["client_secret_basic"], \
+                        "introspection_signing_alg_values_supported": ["ES256"], \
+                        "revocation_endpoint": "https://login.example.com/auth/revoke", \
+                        "revocation_endpoint_auth_methods_supported": ["client_secret_basic"], \
+                        "token_endpoint": "https://login.example.com/auth/token", \
+                        "grant_types_supported": ["refresh_token"], "response_types_supported": ["none"]}
+                        """)
+            ]),
     ]
 
     package static let schemas: KeyValuePairs<String, APISchema> = [
@@ -116,6 +156,18 @@ package struct ServicesFeature: Feature {
                 "username": .text("If the user has chosen one."), "auth_time": .seconds("When the user signed in"),
                 "session_id": .text("As in the list of sessions."),
             ], APISchema.verificationFields(areRequired: false)),
+        "ServerMetadata": .object(
+            "The server's metadata.",
+            [
+                "issuer": .text("The `iss` of signed introspections."), "jwks_uri": .text("The keys."),
+                "introspection_endpoint": .text("The URL."), "revocation_endpoint": .text("The URL."),
+                "token_endpoint": .text("The URL."),
+                "introspection_endpoint_auth_methods_supported": methods,
+                "revocation_endpoint_auth_methods_supported": methods,
+                "introspection_signing_alg_values_supported": .list("Algorithms.", of: .text("An algorithm.")),
+                "grant_types_supported": .list("Grant types.", of: .text("A grant type.")),
+                "response_types_supported": .list("`none`.", of: .text("A response type.")),
+            ]),
         "TokenQuestion": .object(
             "A token of a session.",
             ["token": .text("The token.", lengths: 1...65_536, example: APIExample.token)],
@@ -124,4 +176,6 @@ package struct ServicesFeature: Feature {
                     "`refresh_token`, or anything else for session tokens.", example: "access_token")
             ]),
     ]
+
+    private static let methods = APISchema.list("How to authenticate.", of: .text("A method."))
 }

@@ -104,7 +104,8 @@ struct Idempotency: Sendable {
     }
 
     /// Records what a run brought, and lets the retries that wait for it go on.
-    func finish(_ turn: Turn, _ outcome: Outcome) {
+    func finish(_ turn: Turn?, _ outcome: Outcome) {
+        guard let turn else { return }
         if !turn.isRepeatable {
             table.end(turn.key, .failure(.sentAgainWithoutVerifier), nonceTakenAt: turn.nonceTakenAt, at: clock.now())
         } else if turn.isReplay {

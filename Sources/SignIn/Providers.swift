@@ -402,6 +402,13 @@ package protocol RequestVerifier: Sendable {
 
     /// Says who the user is, by the code or the token of a request.
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn
+
+    /// Whether the store alone knows that a request was done, by what it has used up.
+    var isForOneUse: Bool { get }
+}
+
+extension RequestVerifier {
+    package var isForOneUse: Bool { false }
 }
 
 /// Several authorization servers behind one provider, of a kind that a feature brings, such as mobile operators.

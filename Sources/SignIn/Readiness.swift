@@ -34,6 +34,11 @@ package final class Readiness: Sendable {
 
     private func check() async throws(NoAnswer) -> Bool {
         guard !isChecking.withLock({ exchange(&$0, with: true) }) else { throw NoAnswer() }
+        // The answer to the check before may have come after it was looked for.
+        if let isReady = last.current {
+            isChecking.withLock { $0 = false }
+            return isReady
+        }
         let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
         let deadline = Task { if (try? await Task.sleep(for: patience)) != nil { answer.finish() } }
         defer { deadline.cancel() }

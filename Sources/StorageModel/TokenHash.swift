@@ -1,5 +1,5 @@
 package import Crypto
-import Primitives
+package import Primitives
 
 /// The SHA-256 of a token or an API key: the only part of a secret that is stored.
 ///
@@ -33,7 +33,18 @@ package struct TokenHash: Sendable {
     /// As ``init(ofSessionToken:)-(String)``, for the UTF-8 bytes of a token of which there is no `String`.
     package init(ofSessionToken text: UnsafeBufferPointer<UInt8>) {
         self.init(sha256Of: text)
-        guard let time = SessionTokenFormat.time(of: text) else { return }
+        if let time = SessionTokenFormat.time(of: text) { begin(with: time) }
+    }
+
+    /// The SHA-256 of a provider's token, with the time of issue in the place of its first 6 bytes, as a session
+    /// token's hash has it.
+    package init(_ digest: SHA256.Digest, issuedAt time: Timestamp) {
+        self = digest.withUnsafeBytes { TokenHash(loading: $0) }
+        begin(with: UInt64(truncatingIfNeeded: time.secondsSinceEpoch) << 16)
+    }
+
+    /// - Parameter time: Its low 48 bits count.
+    private mutating func begin(with time: UInt64) {
         Swift.withUnsafeMutableBytes(of: &words) { bytes in
             for index in 0..<6 { bytes[index] = UInt8(truncatingIfNeeded: time >> (40 - 8 * UInt64(index))) }
         }

@@ -94,7 +94,6 @@ extension TransactionsFeature {
             A signed-in user approved something at the provider: redeems the code and checks that it was this user, \
             this `context`, one of these `acr_values`, and recent. A code makes one receipt, and cannot be sent again.
             """,
-            parameters: [.provider],
             body: APIOperation.Body(
                 schema: "TransactionApproval",
                 example: APIExample.signIn(#", "context": "Pay $200 to Jane", "acr_values": "a3""#)),

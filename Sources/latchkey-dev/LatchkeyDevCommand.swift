@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import Glibc
 import LatchkeyFeatures
 import LatchkeyService
 
@@ -15,5 +16,13 @@ struct LatchkeyDevCommand: AsyncParsableCommand {
 
     static func main() async {
         await FeatureList.$ofProgram.withValue(.standard) { await main(nil) }
+    }
+}
+
+extension Console {
+    /// Writes a line to standard output at once: a program that waits for the address reads it through a pipe.
+    static func print(_ line: String) {
+        Swift.print(line)
+        fflush(nil)
     }
 }

@@ -13,15 +13,16 @@ import org.json.JSONObject
 
 /**
  * The walk of Tests/Android/check.py, which plays the carrier's SDK and the browser: it answers each line of the
- * standard output, "sdk" or a URL, with what they return. The arguments are the URLs of the server, of the simulated
- * carriers and of Google's stand-in.
+ * standard output, "sdk" or a URL, with what they return. The arguments are the URLs of the server and of what is
+ * simulated.
  */
 fun main(arguments: Array<String>) {
-    val (server, carriers, google) = arguments
+    val (server, simulator) = arguments
     signIns(server)
-    native(server, google)
-    numbers(server, carriers)
-    digitalCredentials()
+    native(server, simulator)
+    digitalCredentials(server, simulator)
+    numbers(server, simulator)
+    refusals()
     visits()
     println("ok")
 }
@@ -106,7 +107,7 @@ private fun signIns(server: String) {
     latchkey.eraseAccount()
     assert(store.tokens == null, "erased")
     println("sdk")
-    val device = Device({ "" }, { it.openConnection() })
+    val device = Device()
     device.carrier(latchkey, JSONObject(readLine()!!))
     assert((device.shown.single() as JSONObject).getLong("user_id") != user, "a new user")
     latchkey.eraseAccount()

@@ -3,12 +3,12 @@ package latchkey.client.tests
 import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.URL
+import latchkey.client.Latchkey
 import latchkey.client.LatchkeyException
 import latchkey.client.MobileOperator
 import latchkey.client.NumberSignIn
 import latchkey.client.Phone
 import latchkey.client.PendingVerification
-import latchkey.client.Tokens
 import latchkey.client.finishVerification
 import latchkey.client.linkNumber
 import latchkey.client.nonce
@@ -25,14 +25,13 @@ import org.json.JSONObject
 private const val APP_URI = "com.example.app:/callback"
 
 /** ID tokens of the device, at Google's stand-in. */
-fun native(server: String, google: String) {
-    fun idToken(nonce: String) = ask("$google/native-tokens", "nonce=$nonce&user=jane").getString("id_token")
-    val device = Device(::idToken, { it.openConnection() })
+fun native(server: String, simulator: String) {
+    val google = Simulator(simulator)
     val latchkey = client(server, MemoryTokenStore())
-    device.google(latchkey)
+    Device(googleIDToken = google::googleIDToken).google(latchkey)
     assertEqual(latchkey.me().getString("name"), "Jane Doe", "Google's user")
     val nonce = latchkey.nonce("google")
-    val token = idToken(nonce)
+    val token = google.googleIDToken(nonce)
     val other = latchkey.nonce("google")
     assertEqual(errorOf { latchkey.signInNatively("google", token, other) }, "invalid_id_token", "another nonce")
     assert(!latchkey.signInNatively("google", token, nonce), "the known user")
@@ -41,27 +40,69 @@ fun native(server: String, google: String) {
     latchkey.eraseAccount()
 }
 
-/** Sign-ins and verifications by number, at the simulated operators and Firebase. */
-fun numbers(server: String, carriers: String) {
-    fun operatorToken(user: String) =
-        ask("$carriers/operators/northwind/operator-tokens", "user=$user").getString("operator_token")
-    fun firebaseToken(number: String) = ask(
-        "$carriers/firebase/tokens",
-        "project_number=123456789012&project_id=shop-1&phone_number=%2B" + number.drop(1)).getString("token")
-    fun cellular(device: String): (URL) -> HttpURLConnection = { url ->
-        (url.openConnection() as HttpURLConnection).apply { setRequestProperty("Cookie", "simulated_device=$device") }
+/** By which way a phone is signed in, and with which number; or why it is not. */
+private fun Latchkey.way(phone: Phone): String = when (val outcome = signInByNumber(phone, APP_URI)) {
+    is NumberSignIn.SignedIn -> outcome.method + " " + me().getString("phone_number")
+    is NumberSignIn.OtherWay ->
+        outcome.reason.code.also { assert("acme" in outcome.providers, "providers ${outcome.providers}") }
+}
+
+/** Digital credentials and links of the simulated aggregator. */
+fun digitalCredentials(server: String, simulator: String) {
+    val phones = Simulator(simulator)
+    val latchkey = client(server, MemoryTokenStore())
+    val (ofJane, ofOtto) = listOf("northwind:jane", "harbor:otto").map { phones.network("cellular:$it") }
+    val (number, other) = "+12025550190" to "+12025550191"
+    val wallet = phones.wallet(number)
+    val credentials = mutableListOf<String>()
+    val keeps: (String) -> String? = { json -> wallet(json).also { credentials.add(it) } }
+    val throws: (String) -> String? = { throw IllegalStateException("dismissed") }
+
+    // A refused credential leads to the mobile network, in the same call.
+    for ((phone, expected) in listOf(
+        Phone("310260", digitalCredential = keeps) to "digital_credential $number",
+        Phone("310010", digitalCredential = wallet, cellular = ofJane) to "digital_credential $number",
+        Phone("310010", digitalCredential = { credentials.single() }, cellular = ofJane) to "redirect +12025550123",
+        Phone("310010", digitalCredential = phones.wallet(number, "https://evil.example"), cellular = ofJane)
+            to "redirect +12025550123",
+        Phone("310010", digitalCredential = throws, cellular = ofJane) to "redirect +12025550123",
+        Phone("310010", digitalCredential = { null }, cellular = ofJane) to "redirect +12025550123",
+        Phone("310260", digitalCredential = { credentials.single() }) to "credential_invalid",
+        Phone("311480", digitalCredential = wallet, cellular = ofOtto) to "digital_credential +12025550169",
+        Phone("311480", cellular = phones.network("wifi")) to "authorization_stopped",
+        Phone("311480", digitalCredential = wallet) to "phone_refused")) {
+        assertEqual(latchkey.way(phone), expected, "the phone")
+        if (" " in expected) latchkey.eraseAccount()
     }
-    val ofJane = cellular("cellular:northwind:jane")
-    val wifi = cellular("wifi")
+
+    // Verifications of the signed-in user.
+    val device = Device(credential = wallet)
+    device.number(latchkey, APP_URI)
+    assertEqual((device.shown.single() as JSONObject).getString("phone_number"), number, "the document")
+    for ((phone, asked, expected) in listOf(
+        Triple(Phone("310260", digitalCredential = wallet), number, "verified"),
+        Triple(Phone("310260", digitalCredential = wallet), other, "mismatch"),
+        Triple(Phone("311480", cellular = ofOtto), number, "mismatch"))) {
+        val verification = latchkey.verifyPhoneNumber(phone, APP_URI, asked)
+        assertEqual(verification.getString("status"), expected, "the verification $verification")
+        assertEqual(verification.getString("operator"), "carriers", "the verification $verification")
+    }
+    latchkey.eraseAccount()
+}
+
+/** Sign-ins and verifications by number, at the simulated operators and Firebase. */
+fun numbers(server: String, simulator: String) {
+    val phones = Simulator(simulator)
+    val ofJane = phones.network("cellular:northwind:jane")
+    val wifi = phones.network("wifi")
     val down: (URL) -> HttpURLConnection = { throw IOException("no cellular network") }
     val no: (MobileOperator) -> String? = { null }
     val store = MemoryTokenStore()
     val latchkey = client(server, store)
 
-    // By which way a phone is signed in, and with which number; or why it is not.
-    val bySIM: (MobileOperator) -> String? = { if (it.name == "northwind") operatorToken("ravi") else null }
+    val bySIM: (MobileOperator) -> String? = { if (it.name == "northwind") phones.operatorToken("ravi") else null }
     val throws: (MobileOperator) -> String? = { throw IllegalStateException("dismissed") }
-    val firebase = { firebaseToken("+12025550177") }
+    val firebase = { phones.firebaseToken("+12025550177") }
     for ((phone, expected) in listOf(
         Phone("310010", operatorToken = bySIM, cellular = ofJane) to "operator_token +12025550187",
         Phone("310010", operatorToken = no, cellular = ofJane) to "redirect +12025550123",
@@ -73,31 +114,22 @@ fun numbers(server: String, carriers: String) {
         Phone("310010") to "phone_refused", Phone("310010", cellular = wifi) to "not_on_mobile_network",
         Phone("310010", cellular = down) to "cellular_unavailable",
         Phone("310010", operatorToken = { "no-such-token-2" }) to "invalid_grant")) {
-        val outcome = latchkey.signInByNumber(phone, APP_URI)
-        val said = when (outcome) {
-            is NumberSignIn.SignedIn -> outcome.method + " " + latchkey.me().getString("phone_number")
-            is NumberSignIn.OtherWay -> outcome.reason.code
-        }
-        assertEqual(said, expected, "the phone")
-        if (outcome is NumberSignIn.OtherWay) assert("acme" in outcome.providers, "providers ${outcome.providers}")
+        assertEqual(latchkey.way(phone), expected, "the phone")
     }
     assertEqual(errorOf { latchkey.signInByNumber(Phone("310010", cellular = ofJane), "com.other.app:/x") },
                 "invalid_request", "a foreign redirect URI")
-    val device = Device({ "" }, ofJane)
-    device.number(latchkey, APP_URI)
-    assertEqual((device.shown.single() as JSONObject).getString("phone_number"), "+12025550123", "the document")
 
     // One way each.
-    assertEqual(errorOf { latchkey.signInWithFirebase("x.y.z", "phone") }, "invalid_id_token", "Firebase")
-    latchkey.signInWithOperatorToken(operatorToken("ravi"), MobileOperator("northwind"))
-    val identity = latchkey.linkNumber(operatorToken("ravi"), MobileOperator(mccmnc = "310010"))
+    assertEqual(errorOf { latchkey.signInWithFirebase("x.y.z", "firebase") }, "invalid_id_token", "Firebase")
+    latchkey.signInWithOperatorToken(phones.operatorToken("ravi"), MobileOperator("northwind"))
+    val identity = latchkey.linkNumber(phones.operatorToken("ravi"), MobileOperator(mccmnc = "310010"))
     assert(identity.getString("issuer").endsWith("/operators/northwind"), "identity $identity")
 
     // Verifications of the signed-in user.
     for ((phone, number, expected) in listOf(
-        Triple(Phone("310010", operatorToken = { operatorToken("ravi") }), null, "verified"),
-        Triple(Phone("310010", operatorToken = { operatorToken("ravi") }), "+12025550199", "mismatch"),
-        Triple(Phone("310010", firebaseToken = { firebaseToken("+12025550187") }), "+12025550187", "verified"),
+        Triple(Phone("310010", operatorToken = { phones.operatorToken("ravi") }), null, "verified"),
+        Triple(Phone("310010", operatorToken = { phones.operatorToken("ravi") }), "+12025550199", "mismatch"),
+        Triple(Phone("310010", firebaseToken = { phones.firebaseToken("+12025550187") }), "+12025550187", "verified"),
         Triple(Phone("310010", operatorToken = no, cellular = wifi), null, "failed"),
         Triple(Phone("310010", operatorToken = no, cellular = ofJane), "+12025550123", "verified"))) {
         val verification = latchkey.verifyPhoneNumber(phone, APP_URI, number)
@@ -109,7 +141,7 @@ fun numbers(server: String, carriers: String) {
         Phone("310010") to "phone_refused", Phone("310010", cellular = down) to "cellular_unavailable")) {
         assertEqual(errorOf { latchkey.verifyPhoneNumber(phone, APP_URI) }, expected, "no outcome")
     }
-    val byToken = latchkey.verifyWithOperatorToken(operatorToken("jane"), at = MobileOperator("northwind"))
+    val byToken = latchkey.verifyWithOperatorToken(phones.operatorToken("jane"), at = MobileOperator("northwind"))
     assertEqual(byToken.getString("status"), "verified", "by an operator token")
 
     // In a browser.
@@ -128,37 +160,25 @@ fun numbers(server: String, carriers: String) {
     latchkey.eraseAccount()
 }
 
-/** Digital credentials, at a scripted server: the phone's part is beyond a seam. */
-fun digitalCredentials() = ScriptedServer().use { server ->
-    val request = """{"protocol": "openid4vp-v1-unsigned", "data": {"nonce": "n", "dcql_query": {"credentials": []}}}"""
-    val credential = """{"protocol":"openid4vp-v1-unsigned","data":{"vp_token":{"phone":"a~b"}}}"""
+/** Which refusals lead to the next way, at a scripted server: the simulator has not all of them. */
+fun refusals() = ScriptedServer().use { server ->
+    val request = """{"protocol": "openid4vp-v1-unsigned", "data": {"nonce": "n"}}"""
     val (start, methods) = "/auth/carriers/start" to "/auth/number/methods"
-    val tokens = """{"token": "t", "refresh_token": "r", "expires": 3600, "new_user": true}"""
+    val end = "$start/s%2F1/confirmation"
     fun script(path: String, status: Int, body: String) {
         server.responses[path] = ScriptedServer.Response(status, body)
     }
-    fun offer(requires: String) = script(methods, 200, """{"methods": [{"method": "of_another_year", "provider": "x",
-        "requires": "y"}, {"method": "digital_credential", "provider": "carriers", "requires": "$requires"},
+    script(methods, 200, """{"methods": [{"method": "of_another_year", "provider": "x", "requires": "y"},
+        {"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
         {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
         "fallback": ["google"]}""")
-    val store = MemoryTokenStore()
-    val latchkey = client(server.url, store)
-    val asked = mutableListOf<String>()
-    val gives: (String) -> String? = { credential.also { _ -> asked.add(it) } }
-    val cellular: (URL) -> HttpURLConnection = { it.openConnection() as HttpURLConnection }
-
-    offer("credential_manager")
     script(start, 201, """{"sign_in_id": "s/1", "request": $request, "expires_in": 300}""")
-    script("$start/s%2F1/confirmation", 200, tokens)
-    val outcome = latchkey.signInByNumber(Phone("310260", digitalCredential = gives), APP_URI)
-    assert(outcome is NumberSignIn.SignedIn && outcome.method == "digital_credential" && outcome.isNewUser, "signed in")
-    val passedOn = JSONObject(asked.single()).getJSONArray("requests")
-    assertEqual(passedOn.length(), 1, "requests")
-    assertEqual(passedOn.getJSONObject(0).toString(), JSONObject(request).toString(), "the request")
-    val begun = JSONObject(server.bodies(start).single())
-    assertEqual(begun.getString("method") + begun.getString("mccmnc"), "digital_credential310260", "the start")
-    assertEqual(begun.length(), 2, "the start")
-    assertEqual(server.bodies("$start/s%2F1/confirmation").single(), JSONObject(credential).toString(), "the end")
+    script("/auth/number/start", 401, """{"error": "consent_required"}""")
+    val latchkey = client(server.url, MemoryTokenStore())
+    val asked = mutableListOf<String>()
+    val cellular: (URL) -> HttpURLConnection = { it.openConnection() as HttpURLConnection }
+    val gives: (String) -> String? = { """{"data": {}}""".also { _ -> asked.add(it) } }
+    val phone = Phone("310260", digitalCredential = gives, cellular = cellular)
 
     // What the confirmation ends with, and whether the next way is tried; null if it is thrown.
     for ((code, goesOn) in listOf(
@@ -166,10 +186,8 @@ fun digitalCredentials() = ScriptedServer().use { server ->
         "request_denied" to true, "invalid_id_token" to true,
         "user_already_exists" to false, "sim_swapped" to false, "access_denied" to false,
         "invalid_request" to null, "user_not_registered" to null, "rate_limited" to null)) {
-        script("$start/s%2F1/confirmation", 401, """{"error": "$code"}""")
-        script("/auth/number/start", 401, """{"error": "consent_required"}""")
+        script(end, 401, """{"error": "$code"}""")
         server.requests.clear()
-        val phone = Phone("310260", digitalCredential = gives, cellular = cellular)
         if (goesOn == null) {
             assertEqual(errorOf { latchkey.signInByNumber(phone, APP_URI) }, code, "thrown")
         } else {
@@ -179,15 +197,17 @@ fun digitalCredentials() = ScriptedServer().use { server ->
         }
         assertEqual(server.bodies("/auth/number/start").size, if (goesOn == true) 1 else 0, "the next way after $code")
     }
+    // The request goes to the phone as it is, the response of the phone to the server.
+    assertEqual(asked.toSet(), setOf(JSONObject("""{"requests": [$request]}""").toString()), "the requests")
+    assertEqual(server.bodies(end).single(), """{"data":{}}""", "the credential")
 
     // A phone without Credential Manager begins nothing; what the user dismisses is not sent.
-    for ((asks, starts) in listOf<Pair<((String) -> String?)?, Int>>(
-        null to 0, { _: String -> throw IllegalStateException("dismissed") } to 1, { _: String -> null } to 1)) {
+    for ((asks, starts) in listOf<Pair<((String) -> String?)?, Int>>(null to 0, { _: String -> null } to 1)) {
         server.requests.clear()
         val ended = latchkey.signInByNumber(Phone("310260", digitalCredential = asks), APP_URI)
         assertEqual((ended as NumberSignIn.OtherWay).reason.code, "phone_refused", "dismissed")
         assertEqual(server.bodies(start).size, starts, "starts")
-        assert(server.bodies("$start/s%2F1/confirmation").isEmpty(), "a credential was sent")
+        assert(server.bodies(end).isEmpty(), "a credential was sent")
     }
 
     // A server that cannot tell the ways leaves the other providers.
@@ -195,33 +215,5 @@ fun digitalCredentials() = ScriptedServer().use { server ->
         script(methods, 502, """{"error": "$code"}""")
         val ended = try { latchkey.signInByNumber(Phone(), APP_URI) } catch (error: LatchkeyException) { null }
         assertEqual((ended as NumberSignIn.OtherWay?)?.reason?.code, if (isOtherWay) code else null, "the list")
-    }
-    offer("credential_manager")
-
-    // A verification.
-    val path = "/users/me/phone/verifications"
-    store.tokens = Tokens("t", "r", System.currentTimeMillis() + 3_600_000)
-    script(path, 201, """{"verification_id": "v", "status": "pending", "request": $request}""")
-    script("$path/v/confirmation", 200, """{"verification_id": "v", "status": "mismatch"}""")
-    val verification = latchkey.verifyPhoneNumber(Phone("310260", digitalCredential = gives), APP_URI, "+12025550123")
-    assertEqual(verification.getString("status"), "mismatch", "the verification")
-    assertEqual(server.bodies("$path/v/confirmation").single(), JSONObject(credential).toString(), "the credential")
-
-    // A link over the cellular network.
-    offer("mobile_data")
-    script(start, 201, """{"sign_in_id": "s", "authorization_url": "${server.url}/link?x"}""")
-    script("$start/s/confirmation", 200, tokens)
-    for ((location, says) in listOf(
-        "$APP_URI?code=c%2F1&state=s" to "digital_credential",
-        "$APP_URI?error=login_required" to "consent_required", "/other" to "consent_required")) {
-        server.requests.clear()
-        server.responses["/link"] = ScriptedServer.Response(302, "", "Location" to location)
-        val ended = latchkey.signInByNumber(Phone("310260", cellular = cellular), APP_URI)
-        val said = when (ended) {
-            is NumberSignIn.SignedIn -> ended.method
-            is NumberSignIn.OtherWay -> ended.reason.code
-        }
-        assertEqual(said, says, location)
-        assertEqual(JSONObject(server.bodies(start).single()).getString("redirect_uri"), APP_URI, "the start")
     }
 }

@@ -13,14 +13,15 @@ import latchkey.client.signInNatively
 import org.json.JSONObject
 
 /** The parts of Android that the code of docs/mobile-apps.md uses; that code is copied from here. */
-class Device(val googleIDToken: (nonce: String) -> String, val openConnection: (URL) -> URLConnection) {
+class Device(
+    val googleIDToken: (nonce: String) -> String = { "" }, private val credential: (json: String) -> String? = { null },
+    val openConnection: (URL) -> URLConnection = { it.openConnection() }
+) {
     /** Plays `android.net.Network`. */
     val network get() = this
     val shown = mutableListOf<Any>()
     private fun show(what: Any) = shown.add(what)
-
-    /** Plays Credential Manager, whose user dismisses it. */
-    private fun askCredentialManager(requestJson: String): String? = null.also { shown.add(requestJson) }
+    private fun askCredentialManager(requestJson: String) = credential(requestJson)
 
     fun google(latchkey: Latchkey) {
         // snippet: kotlin-google

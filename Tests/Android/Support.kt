@@ -32,6 +32,36 @@ fun assert(isTrue: Boolean, what: String) {
 fun <Value> assertEqual(value: Value, expected: Value, what: String) =
     assert(value == expected, "$what: $value, not $expected")
 
+/** The parts of the simulator that play a phone. */
+class Simulator(private val url: String) {
+    /** A connection over the network of a device, such as `wifi` or `cellular:northwind:jane`. */
+    fun network(device: String): (URL) -> HttpURLConnection = { url ->
+        (url.openConnection() as HttpURLConnection).apply { setRequestProperty("Cookie", "simulated_device=$device") }
+    }
+
+    fun googleIDToken(nonce: String): String =
+        ask("$url/providers/google/native-tokens", "nonce=$nonce&user=jane").getString("id_token")
+
+    fun operatorToken(user: String): String =
+        ask("$url/operators/northwind/operator-tokens", "user=$user").getString("operator_token")
+
+    fun firebaseToken(number: String): String = ask(
+        "$url/firebase/tokens",
+        "project_number=123456789012&project_id=demo-app&phone_number=%2B" + number.drop(1)).getString("token")
+
+    /** The wallet of a phone with a number, behind Credential Manager, which names the app by [origin]. */
+    fun wallet(number: String, origin: String = APP_ORIGIN): (String) -> String = { requestJson ->
+        val request = JSONObject(requestJson).getJSONArray("requests").getJSONObject(0)
+        val asked = mapOf("request" to request, "origin" to origin, "phone_number" to number)
+        ask("$url/aggregator/wallet", JSONObject(asked).toString()).toString()
+    }
+
+    private companion object {
+        /** Of the demonstration's app: the hash of its signing certificate. */
+        const val APP_ORIGIN = "android:apk-key-hash:ikZOBb8DevJDIgDIaHRV_NHgqATWnIow0p2ln1hKx38"
+    }
+}
+
 /** The code of the error of a call that must fail. */
 fun errorOf(call: () -> Unit): String {
     try {
@@ -43,11 +73,12 @@ fun errorOf(call: () -> Unit): String {
     throw AssertionError("the call did not fail")
 }
 
-/** What a stand-in on this machine responds with to a form. */
-fun ask(url: String, form: String): JSONObject {
+/** What the simulator responds with to a form, or to JSON. */
+fun ask(url: String, body: String): JSONObject {
     val connection = URL(url).openConnection() as HttpURLConnection
     connection.doOutput = true
-    connection.outputStream.use { it.write(form.toByteArray()) }
+    if (body.startsWith("{")) connection.setRequestProperty("Content-Type", "application/json")
+    connection.outputStream.use { it.write(body.toByteArray()) }
     return JSONObject(connection.inputStream.use { it.readBytes().toString(Charsets.UTF_8) })
 }
 

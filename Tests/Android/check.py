@@ -17,14 +17,10 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/Browser"))
-from demonstration import demonstration, google  # noqa: E402
+from demonstration import demonstration  # noqa: E402
 
 # Android's own package org.json.
 JSON = "/usr/share/java/json-android.jar"
-
-FIREBASE = {"phone": {
-    "kind": "firebase_pnv", "project_number": "123456789012", "project_id": "shop-1", "register_unknown_numbers": True,
-    "jwks_uri": "CARRIERS/firebase/v1beta/jwks"}}
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -71,12 +67,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         jar = compiled(folder)
         print("android: Clients/Android compiles", flush=True)
-        with (google(options.latchkey_dev) as (issuer, providers),
-              demonstration(options.latchkey_dev, {**providers, **FIREBASE}) as (base, carriers)):
+        with demonstration(options.latchkey_dev) as (base, carriers):
             redirect_uri = base + "/sign-in"
             command = ["java", "-cp", f"{jar}:{JSON}", "latchkey.client.tests.MainKt"]
             app = subprocess.Popen(
-                [*command, base, carriers, issuer], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                [*command, base, carriers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
             def tell(text):
                 app.stdin.write(text + "\n")

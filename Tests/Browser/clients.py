@@ -13,7 +13,7 @@ import shutil
 import urllib.parse
 import urllib.request
 
-from demonstration import demonstration, free_port, google
+from demonstration import demonstration, free_port
 from frontend import Origin
 from webdriver import Browser
 
@@ -186,11 +186,11 @@ class Stage:
         assert self.browser.url == page.url + "/sign-in", self.browser.url
         if page is self.own:
             # A network that no operator serves: the browser stays in the page.
-            asked = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '99999', appState: 7 })"
+            asked = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '311480', appState: 7 })"
                                      ".then(({ status, reason, next, providers, mccmnc, error, appState }) =>"
                                      " [status, reason, next, providers, mccmnc, error.status, appState])")
             providers = ["acme", "google", "meetings", "zenkey"]
-            assert asked == {"value": ["fallback", "operator_unknown", "other", providers, "99999", 0, 7]}, asked
+            assert asked == {"value": ["fallback", "operator_unknown", "other", providers, "311480", 0, 7]}, asked
             # The client id is that of the provider of configure(), and not of one that the server names.
             asked = self.browser.ask("configure({ provider: 'zenkey', clientID: 'demo-app' }).signInWithNumber("
                                      "{ mccmnc: '310010', platform: 'android',"
@@ -280,14 +280,8 @@ class Stage:
         assert self.browser.ask(twice) == {"value": ["success", 401]}, self.browser.ask(twice)
         assert "error" not in self.browser.ask("latchkey.eraseAccount()")
 
-    # The aggregator's part of the server is scripted in the next two steps, and the browser's function is a mock.
-
-    REQUEST = {"protocol": "openid4vp-v1-unsigned", "data": {"nonce": "n", "dcql_query": {"credentials": []}}}
-    CREDENTIAL = {"protocol": "openid4vp-v1-unsigned", "data": {"vp_token": {"phone": "a~b"}}}
-    METHODS = {"methods": [
-        {"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
-        {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
-        "fallback": ["acme"]}
+    METHODS = {"methods": [{"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"}],
+               "fallback": ["acme"]}
 
     def untold(self, page):
         """If the server cannot tell the ways, there are the other providers; if it refuses to, that is thrown."""
@@ -307,47 +301,47 @@ class Stage:
         finally:
             self.own.scripted = {}
 
-    def mock(self, outcome):
-        """The browser's digital credentials: it gives one, its user dismisses it, or it lacks the function."""
+    def mock(self, outcome, number="+12025550190"):
+        """The browser's digital credentials: the simulated wallet of a phone gives one, its user dismisses it, the
+        wallet names another page, or the browser lacks the function."""
         self.browser.run(
-            "window.DigitalCredential = class {}; if (arguments[0] === 'lacks') delete window.DigitalCredential;"
-            "const [outcome, credential] = arguments; window.asked = null;"
-            "navigator.credentials.get = async (asked) => { window.asked = asked;"
+            "const [outcome, phone_number, simulator] = arguments;"
+            "window.DigitalCredential = class {}; if (outcome === 'lacks') delete window.DigitalCredential;"
+            "navigator.credentials.get = async ({ digital: { requests: [request] } }) => {"
             " if (outcome === 'dismisses') throw new DOMException('no', 'NotAllowedError');"
-            " return { type: 'digital', ...credential }; };", outcome, self.CREDENTIAL)
+            " const origin = outcome === 'errs' ? 'https://evil.example' : location.origin;"
+            " const body = JSON.stringify({ request, origin, phone_number });"
+            " const answer = await fetch(`${simulator}/aggregator/wallet`, { method: 'POST', body });"
+            " return { type: 'digital', ...await answer.json() }; };", outcome, number, self.own.simulator)
 
     def credential(self, page):
         """A digital credential comes before the mobile network, and what refuses it leads there."""
-        start, end = "/auth/carriers/start", "/auth/carriers/start/s/confirmation"
-        body = urllib.parse.urlencode({"operator": "northwind", "operator_token": self.token("jane")}).encode()
-        asked = urllib.request.Request(self.own.upstream + "/auth/number/sign-in", body, {"X-API-KEY": "demo-key"})
-        tokens = urllib.request.urlopen(asked, timeout=10).read()
-        started = (201, {"sign_in_id": "s", "request": self.REQUEST, "expires_in": 300})
-        for outcome, ended, in_page in (
-            ("gives", (200, tokens), ["success", None, None, 7]),
-            ("gives", (403, {"error": "sim_swapped"}), ["fallback", "sim_swapped", ["acme"], 7]),
-            ("gives", (401, {"error": "credential_invalid"}), None), ("dismisses", None, None), ("lacks", None, None),
-        ):
-            with self.scripted({start: started, end: ended}):
-                self.on_phone(page, "cellular:northwind:jane")
-                self.mock(outcome)
-                if in_page:
-                    said = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010', appState: 7 }).then("
-                                            "({ status, reason, providers, appState }) =>"
-                                            " [status, reason ?? null, providers ?? null, appState])")
-                    assert said == {"value": in_page}, said
-                    assert self.browser.run("return window.asked") == {"digital": {"requests": [self.REQUEST]}}
-                else:
-                    self.browser.click("#number")
-                    self.state(", +12025550123")
-                sent = [path for path, _ in self.own.posted]
-                assert sent == {"lacks": [], "dismisses": [start]}.get(outcome, [start, end]), (outcome, sent)
-                if end in sent:
-                    bodies = [json.loads(body) for _, body in self.own.posted]
-                    assert bodies == [{"mccmnc": "310010", "method": "digital_credential"}, self.CREDENTIAL], bodies
+        for outcome, number in (("gives", "+12025550190"), ("errs", "+12025550123"), ("dismisses", "+12025550123"),
+                                ("lacks", "+12025550123")):
+            self.on_phone(page, "cellular:northwind:jane")
+            self.mock(outcome)
+            if outcome == "gives":
+                said = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010', appState: 7 })"
+                                        ".then(({ status, appState }) => [status, appState])")
+                assert said == {"value": ["success", 7]}, said
                 asked = self.browser.ask("latchkey.me().then((user) => user.phone_number)")
-                is_refused = in_page and in_page[0] == "fallback"
-                assert asked == ({"error": "invalid_token"} if is_refused else {"value": "+12025550123"}), asked
+                assert asked == {"value": number}, asked
+                assert "error" not in self.browser.ask("latchkey.eraseAccount()")
+            else:
+                self.browser.click("#number")
+                self.state(", " + number)
+
+    def credential_ends(self, page):
+        """What the server says of the user ends the walk; only the other providers are left."""
+        start = "/auth/carriers/start"
+        started = (201, {"sign_in_id": "s", "request": {"protocol": "p", "data": {"nonce": "n"}}, "expires_in": 300})
+        with self.scripted({start: started, start + "/s/confirmation": (403, {"error": "sim_swapped"})}):
+            self.on_phone(page, "cellular:northwind:jane")
+            self.mock("gives")
+            said = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '310010' })"
+                                    ".then(({ status, reason, providers }) => [status, reason, providers])")
+            assert said == {"value": ["fallback", "sim_swapped", ["acme"]]}, said
+            assert self.browser.ask("latchkey.me()") == {"error": "invalid_token"}
 
     TOKENS = {"methods": [
         {"method": "firebase_pnv", "provider": "phone", "requires": "play_services"},
@@ -369,7 +363,8 @@ class Stage:
                 assert [path for path, _ in self.own.posted] == [at_phone, at_number], self.own.posted
                 clients = [json.loads(body).get("client_id") for _, body in self.own.posted]
                 assert clients == named, (provider, clients)
-        methods = {"methods": self.METHODS["methods"][1:], "fallback": []}
+        methods = {"methods": [{"method": "redirect", "provider": "number", "operator": "northwind",
+                                "requires": "mobile_data"}], "fallback": []}
         with self.scripted({"/auth/number/methods": (200, methods), "/auth/number/start": (200, {})}):
             self.browser.run("configure({ baseURL: arguments[0], provider: 'acme', clientID: 'shop' })"
                              ".signInWithNumber();", self.own.url)
@@ -378,41 +373,49 @@ class Stage:
 
     def credential_verifies(self, page):
         """A digital credential verifies the number of a signed-in user, and what refuses it leads to the network."""
-        path = "/users/me/phone/verifications"
-        end = path + "/v/confirmation"
-        started = (201, {"verification_id": "v", "status": "pending", "request": self.REQUEST})
-        outcome = {"verification_id": "v", "status": "mismatch", "phone_number": "+1", "operator": "carriers"}
         self.on_phone(page, "cellular:northwind:jane")
         self.browser.wait("verify.js", lambda: self.browser.run("return 'keeping' in window;"))
         signed_in = self.browser.ask("(async () => keeping.signInWithOperatorToken("
                                      "await operatorToken({ mccmnc: '310010' }), { operator: 'northwind' })"
                                      ".then(({ status }) => status))()")
         assert signed_in == {"value": "success"}, signed_in
-        with self.scripted({path: started, end: (200, outcome)}):
+        asked = ("keeping.verifyPhoneNumber({ phone_number: '+12025550195', mccmnc: '310010' })"
+                 ".then(({ status }) => status)")
+        for number, said in (("+12025550190", "mismatch"), ("+12025550195", "verified")):
+            self.mock("gives", number)
+            assert self.browser.ask(asked) == {"value": said}, number
+        # A page on a computer shows a code, which the phone scans meanwhile.
+        for number, said in (("+12025550190", "mismatch"), ("+12025550195", "verified")):
+            self.browser.run(
+                "window.scanned = keeping.verifyWithQRCode((code) => fetch(code, { method: 'POST', mode: 'no-cors',"
+                " body: new URLSearchParams({ phone_number: arguments[0] }) }),"
+                " { phone_number: '+12025550195', provider: 'carriers' }).then(({ status }) => status);", number)
+            assert self.browser.ask("scanned") == {"value": said}, number
+        stopped = ("keeping.verifyWithQRCode(() => {}, { phone_number: '+12025550195', provider: 'carriers',"
+                   " signal: AbortSignal.abort() }).catch(({ name }) => name)")
+        assert self.browser.ask(stopped) == {"value": "AbortError"}, self.browser.ask(stopped)
+        # No operator serves this network, so that only the credential is left.
+        self.mock("dismisses")
+        asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310410' })")
+        assert asked == {"error": "phone_refused"}, asked
+        path = "/users/me/phone/verifications"
+        request = {"protocol": "p", "data": {"nonce": "n"}}
+        started = (201, {"verification_id": "v", "status": "pending", "request": request})
+        with self.scripted({path: started, path + "/v/confirmation": (401, {"error": "user_already_exists"})}):
             self.mock("gives")
-            self.verify("the number is mismatch")
-            assert [(path, json.loads(body)) for path, body in self.own.posted] == [
-                (path, {"provider": "carriers", "phone_number": "+12025550123", "mccmnc": "310010",
-                        "method": "digital_credential"}), (end, self.CREDENTIAL)], self.own.posted
-            self.own.scripted[end] = (401, {"error": "user_already_exists"})
             asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310010' })")
             assert asked == {"error": "user_already_exists"}, asked
-            self.mock("dismisses")
-            self.own.scripted["/auth/number/methods"] = (200, {**self.METHODS, "methods": self.METHODS["methods"][:1]})
-            asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '310010' })")
-            assert asked == {"error": "phone_refused"}, asked
         # Without credentials, the browser goes to the operator.
-        with self.scripted({}):
-            self.mock("lacks")
-            self.verify("the number is verified")
-        asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '99999' })")
+        self.mock("lacks")
+        self.verify("the number is verified")
+        asked = self.browser.ask("keeping.verifyPhoneNumber({ mccmnc: '311480' })")
         assert asked == {"error": "operator_unknown"}, asked
         assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
 
     def token(self, user):
         """An operator token of a user's SIM."""
         body = urllib.parse.urlencode({"user": user}).encode()
-        url = self.own.operators + "/operators/northwind/operator-tokens"
+        url = self.own.simulator + "/operators/northwind/operator-tokens"
         return json.load(urllib.request.urlopen(url, body, timeout=10))["operator_token"]
 
     @contextlib.contextmanager
@@ -420,7 +423,7 @@ class Stage:
         """A fault of the operator northwind."""
         def turn(faults):
             body = urllib.parse.urlencode({"faults": faults}).encode()
-            urllib.request.urlopen(self.own.operators + "/operators/northwind/faults", body, timeout=10).read()
+            urllib.request.urlopen(self.own.simulator + "/operators/northwind/faults", body, timeout=10).read()
 
         turn(name)
         try:
@@ -496,6 +499,11 @@ class Stage:
         assert unlinked == {"value": 1}, unlinked
         assert self.browser.ask("configure({ baseURL: 'https://other.example' }).linkIdentity('acme')") == {
             "error": "foreign_origin"}
+        # The client is named at its own provider only.
+        with self.scripted({"/auth/acme/link": (400, {"error": "invalid_request"})}):
+            for provider in ("acme", "zenkey"):
+                self.browser.ask(f"configure({{ provider: '{provider}', clientID: 'shop' }}).linkIdentity('acme')")
+            assert [json.loads(body).get("client_id") for _, body in self.own.posted] == ["shop", None], self.own.posted
         assert self.browser.ask("(async () => configure({ clientId: 'x' }))()") == {"error": "unknown_option"}
         assert self.browser.ask("latchkey.revokeOtherSessions()") == {"value": 0}
         assert "error" not in self.browser.ask("latchkey.eraseAccount()")
@@ -602,11 +610,9 @@ def stage(latchkey_dev, driver, **environment):
     with Origin().serving() as own, Origin().serving() as other:
         environment.update(
             LATCHKEY_PUBLIC_URL=own.url, LATCHKEY_ALLOWED_ORIGINS=other.url)
-        with (google(latchkey_dev) as (issuer, providers),
-              demonstration(latchkey_dev, providers, **environment) as (base, carriers)):
+        with demonstration(latchkey_dev, **environment) as (base, carriers):
             own.latchkey = other.latchkey = own.url
-            own.operators = other.operators = carriers
-            own.google = other.google = issuer
+            own.simulator = other.simulator = carriers
             own.upstream = base
 
             @contextlib.contextmanager
@@ -644,6 +650,7 @@ def main():
         # Of another origin only: on its own one, Latchkey takes neither without an API key.
         walk(opened, "other origin: native", lambda on: on.native(on.other))
         walk(opened, "other origin: credential", lambda on: on.credential(on.other))
+        walk(opened, "other origin: credential_ends", lambda on: on.credential_ends(on.other))
         walk(opened, "other origin: untold", lambda on: on.untold(on.other))
         walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))
         for kind in ("own", "other"):

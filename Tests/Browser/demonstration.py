@@ -30,15 +30,9 @@ def free_port():
 
 
 @contextlib.contextmanager
-def demonstration(latchkey_dev, providers=None, **environment):
-    """A running `latchkey-dev demo`: the base URLs of the server and of its carriers.
-
-    providers: the configuration of more providers; a part CARRIERS of a text is the URL of the carriers.
-    """
+def demonstration(latchkey_dev, **environment):
+    """A running `latchkey-dev demo`: the base URLs of the server and of what it simulates."""
     port, carriers = free_port(), free_port()
-    if providers:
-        text = json.dumps(providers).replace("CARRIERS", f"http://127.0.0.1:{carriers}")
-        environment.update(LATCHKEY_PROVIDERS=text, LATCHKEY_ALLOW_LOOPBACK_HTTP="true")
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
             [
@@ -57,19 +51,6 @@ def demonstration(latchkey_dev, providers=None, **environment):
         )
         with running(process, f"http://127.0.0.1:{port}") as base:
             yield Demonstration(base, f"http://127.0.0.1:{carriers}")
-
-
-@contextlib.contextmanager
-def google(latchkey_dev):
-    """A running stand-in for Google: its URL, and the provider with which a server accepts its native ID tokens."""
-    port = free_port()
-    issuer = f"http://127.0.0.1:{port}/providers/google"
-    process = subprocess.Popen(
-        [latchkey_dev, "provider", "google", "--port", str(port)], stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL)
-    with running(process, issuer, "/.well-known/openid-configuration"):
-        yield issuer, {"google": {"client_id": "latchkey", "client_secret": "secret", "issuer": issuer,
-                                  "native_audiences": ["latchkey"]}}
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ class Origin:
         # For how many seconds a refresh waits for a second one.
         self.hold_seconds = 0
         self.refused = 0
-        self.operators = self.google = ""
+        self.simulator = ""
         # Responses by path, each a status and a body, in place of Latchkey's; and the bodies of the requests.
         self.scripted, self.posted = {}, []
         self.lock = threading.Condition()
@@ -69,8 +69,7 @@ class Origin:
         if request.command == "GET" and page.parent == PAGES and page.is_file():
             text = page.read_text().replace("https://login.example", self.latchkey)
             text = text.replace("http://127.0.0.1:8080", self.latchkey)
-            text = text.replace("https://phone.example", self.operators)
-            text = text.replace("https://google.example", self.google)
+            text = text.replace("https://simulator.example", self.simulator)
             self.send(
                 request, 200, [("Content-Type", TYPES[page.suffix]), ("Cache-Control", "no-store")], text.encode()
             )

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Renews, introspects and revokes sessions of a demonstration with OAuth libraries from other projects (oauthlib and \
-Authlib, from PyPI); see scripts/third-party.
+"""Renews, introspects and revokes sessions of a demonstration with OAuth libraries from other projects (oauthlib, \
+Authlib and joserfc, from PyPI); see scripts/third-party.
 
     Tests/ThirdParty/oauth_clients.py --latchkey-dev .build/debug/latchkey-dev
 """
@@ -13,9 +13,12 @@ import urllib.error
 import urllib.request
 
 import authlib.integrations.base_client.errors
+import joserfc.jwk
+import joserfc.jwt
 import oauthlib.oauth2
 import requests
 from authlib.integrations.requests_client import OAuth2Session
+from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "Browser"))
@@ -109,6 +112,26 @@ def with_authlib(latchkey):
         check(False, "Authlib raises the error invalid_grant")
 
 
+def signed_introspection(latchkey):
+    """Authlib reads the server's metadata (RFC 8414), and joserfc verifies a signed introspection (RFC 9701)."""
+    metadata = AuthorizationServerMetadata(
+        requests.get(latchkey.base + "/.well-known/oauth-authorization-server", timeout=30).json())
+    metadata.validate()
+    check(metadata["issuer"] == latchkey.base, "Authlib finds the server's metadata valid")
+    token = json.loads(sign_in(latchkey))["token"]
+    answer = requests.post(
+        metadata["introspection_endpoint"], data={"token": token}, auth=("shop", API_KEY["X-API-KEY"]),
+        headers={"Accept": "application/token-introspection+jwt"}, timeout=30)
+    check(answer.headers["Content-Type"] == "application/token-introspection+jwt", "an introspection can be signed")
+    keys = joserfc.jwk.KeySet.import_key_set(requests.get(metadata["jwks_uri"], timeout=30).json())
+    found = joserfc.jwt.decode(answer.text, keys, metadata["introspection_signing_alg_values_supported"])
+    joserfc.jwt.JWTClaimsRegistry(
+        iss={"essential": True, "value": metadata["issuer"]}, aud={"essential": True, "value": "shop"},
+        iat={"essential": True}).validate(found.claims)
+    check(found.header["typ"] == "token-introspection+jwt", "and joserfc verifies it")
+    check(found.claims["token_introspection"] == introspected(latchkey, token), "with what is not signed otherwise")
+
+
 def problem_details(latchkey):
     request = urllib.request.Request(
         latchkey.base + "/users/me", headers={**API_KEY, "Accept": "application/problem+json"})
@@ -130,6 +153,7 @@ def main():
     with demonstration(str(path)) as latchkey:
         with_oauthlib(latchkey)
         with_authlib(latchkey)
+        signed_introspection(latchkey)
         problem_details(latchkey)
 
 

@@ -15,7 +15,6 @@ extension BackchannelFeature {
                 "Ask a user of a provider on their phone",
                 "The provider asks the user, without a browser. Poll for the outcome. For `zenkey` the body is that of "
                     + "`POST /auth/zenkey-async-signin`.",
-                parameters: [.provider],
                 body: APIOperation.Body(
                     schema: "ProviderBackchannelAuthentication",
                     example: #"{"login_hint": "jane@example.com", "binding_message": "W4SCT"}"#),
@@ -24,8 +23,7 @@ extension BackchannelFeature {
         + ofCarriers.dropFirst().map { operation in
             operation.also(
                 at: operation.path.replacing("/auth/zenkey-async-signin", with: "/auth/{provider}/backchannel"),
-                operation.id.replacing("AsyncSignIn", with: "BackchannelAuthentication"), added: [.provider],
-                note(on: operation.id))
+                operation.id.replacing("AsyncSignIn", with: "BackchannelAuthentication"), note(on: operation.id))
         }
 
     private static func note(on id: String) -> String {

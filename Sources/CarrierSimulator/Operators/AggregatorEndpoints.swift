@@ -107,34 +107,37 @@ struct AggregatorEndpoints: Sendable {
         }
     }
 
-    /// `GET /aggregator/link/{session}?phone_number=…`: what the mobile network makes of a link that a browser opens.
-    /// It ends at the app, with a code for this browser.
+    /// `GET /aggregator/link/{session}`: what the mobile network makes of a link that a browser opens. It ends at the
+    /// app, with a code for this browser; over Wi-Fi with an error. `phone_number` is by default that of the simulated
+    /// phone.
     func follow(_ request: Request) throws -> Response {
-        let parameters = Parameters(queryOf: request)
-        let code = simulator.random.token()
-        let session = try found(request, parameters) { $0.browserCode = code }
+        let session = try session(of: request)
         guard let redirectURI = session.redirectURI else { throw OAuthError.invalidRequest("The session has no link.") }
+        guard let number = Parameters(queryOf: request)["phone_number"] ?? simulator.number(behind: request)
+        else { return .redirect(to: redirectURI.adding([(name: "error", value: "login_required")])) }
+        let code = simulator.random.token()
+        keep(altered(session) { ($0.found, $0.browserCode) = (number, code) }, of: request)
         return .redirect(to: redirectURI.adding([(name: "code", value: code)]))
     }
 
     /// `POST /aggregator/scan/{session}` with `phone_number`: a phone has scanned the QR code.
     func scan(_ request: Request) throws -> Response {
-        _ = try found(request, try Parameters(contentOf: request))
+        let session = try session(of: request)
+        guard let number = try Parameters(contentOf: request)["phone_number"]
+        else { throw OAuthError.invalidRequest("Name the phone_number of the phone.") }
+        keep(altered(session) { $0.found = number }, of: request)
         return .json(["status": "done"])
     }
 
-    /// Notes the phone of a session.
-    private func found(
-        _ request: Request, _ parameters: Parameters, change: (inout AggregatorSession) -> Void = { _ in }
-    ) throws(OAuthError) -> AggregatorSession {
-        guard let id = request.parameters["session"], let number = parameters["phone_number"],
-            var session = simulator.withState({ $0.aggregator.sessions[id] })
-        else { throw .invalidRequest("Name a session, and the phone_number of the phone.") }
-        session.found = number
-        change(&session)
-        let changed = session
-        simulator.withState { $0.aggregator.sessions.put(changed, for: id) }
-        return changed
+    private func session(of request: Request) throws(OAuthError) -> AggregatorSession {
+        let found = request.parameters["session"].flatMap { id in simulator.withState { $0.aggregator.sessions[id] } }
+        guard let found else { throw .invalidRequest("There is no such session.") }
+        return found
+    }
+
+    private func keep(_ session: AggregatorSession, of request: Request) {
+        guard let id = request.parameters["session"] else { return }
+        simulator.withState { $0.aggregator.sessions.put(session, for: id) }
     }
 
     private func authorized(_ request: Request) throws(OAuthError) -> JSONObject {

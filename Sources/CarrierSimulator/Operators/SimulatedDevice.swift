@@ -59,4 +59,10 @@ extension CarrierSimulator {
         else { return nil }
         return site.carrier.user(user).map(site.subscriber)
     }
+
+    /// The phone number behind a request, by the network of any operator; nil over Wi-Fi.
+    func number(behind request: Request) -> String? {
+        let sites = operators.compactMap { one in withState { $0.site(one.mccmnc) } }
+        return sites.compactMap { subscriber(behind: request, at: $0) }.first?.phoneNumber
+    }
 }

@@ -20,8 +20,6 @@ package struct UnsentOutput {
     /// Whether the socket has refused some of the bytes.
     private var isFull = false
 
-    package init() {}
-
     /// Whether the socket has taken all bytes.
     package var isEmpty: Bool { bytes.isEmpty && content == nil }
     /// Whether the bytes only wait for the end of the loop's turn.

@@ -7,8 +7,6 @@ package struct DateField {
     private var second: time_t = -1
     private var text: [UInt8] = []
 
-    package init() {}
-
     /// The lines with CR LF.
     package mutating func lines(at now: time_t) -> [UInt8] {
         if now != second {

@@ -90,7 +90,8 @@ public struct Router: Sendable {
     /// Finds the route of a request by its path.
     public func match(_ request: Request) -> Match {
         if let number = literalRoutes[request.path] { return Match(number: number, parameters: PathParameters()) }
-        for number in patternRoutes {
+        let depth = request.path.utf8.count { $0 == UInt8(ascii: "/") }
+        for number in patternRoutes where allRoutes[number].pattern.count == depth {
             guard let parameters = allRoutes[number].match(request.path) else { continue }
             return Match(number: number, parameters: parameters)
         }

@@ -1,5 +1,5 @@
 public import HTTPServer
-import HTTPTypes
+package import HTTPTypes
 package import Primitives
 package import SignIn
 public import StorageModel
@@ -129,15 +129,11 @@ extension LatchkeyAPI {
 
     // MARK: Authentication of requests
 
-    /// Admits a request by its API key, or without one by its origin.
-    /// - Throws: 401; 503 if the store cannot look the key up.
-    func admit(_ request: Request) async throws -> Admission { try await admission(of: request).run() }
-
-    /// As ``admit(_:)``, for routes that need no key: nil without a key and an allowed origin. A key that is sent
+    /// As ``admission(of:)``, for routes that need no key: nil without a key and an allowed origin. A key that is sent
     /// counts.
     package func admitIfNamed(_ request: Request) async throws -> Admission? {
         let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
-        return isNamed ? try await admit(request) : nil
+        return isNamed ? try await admission(of: request).run() : nil
     }
 
     /// For whom a call counts in the store: pages without a key share an origin, so that each address counts.
@@ -147,6 +143,9 @@ extension LatchkeyAPI {
         }
         return Caller(address: address.network)
     }
+
+    /// Whether a trusted proxy sent a request on: what its fields say of the request is true.
+    package func isForwarded(_ request: Request) -> Bool { rates.proxies.forwards(request) }
 
     /// The quota of what is counted in the store; nil for no limit.
     package func allowance(_ limit: RateLimit) -> SharedAllowance? { rates.allowance(limit) }
@@ -158,7 +157,8 @@ extension LatchkeyAPI {
             port: rates.proxies.clientPort(of: request))
     }
 
-    /// As ``admit(_:)``; at once for configured keys.
+    /// Admits a request by its API key, or without one by its origin; at once for configured keys.
+    /// - Throws: 401; 503 if the store cannot look the key up.
     func admission(of request: Request) throws -> ValueOrTask<Admission> {
         guard let key = request.headers.bytes(of: .apiKey) else {
             guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
@@ -175,7 +175,7 @@ extension LatchkeyAPI {
         if let key = request.headers.bytes(of: .apiKey) {
             return try admission(of: request, by: key, orElse: .invalidServiceKey)
         }
-        guard request.headers.count(of: .apiKey) == 0, let password = request.basicPassword else {
+        guard request.headers.count(of: .apiKey) == 0, let password = request.basicCredentials?.password else {
             throw APIError.invalidServiceKey
         }
         // OAuth 2 has it form-encoded (RFC 6749 section 2.3.1), HTTP as it is.
@@ -232,7 +232,7 @@ extension LatchkeyAPI {
     /// - Throws: 404 for others; 401 or 403 for an API key that is not an administrator's.
     package func admitAdministrator(_ request: Request) async throws {
         if request.headers.count(of: .apiKey) > 0 {
-            guard try await admit(request).isAdministrator else { throw APIError.notForAdministrators }
+            guard try await admission(of: request).run().isAdministrator else { throw APIError.notForAdministrators }
         } else {
             // Against DNS rebinding: another site's name could resolve to this machine.
             guard rates.proxies.admit(request, from: IPAddressRange.loopback), Self.isNamedLocally(request),
@@ -431,7 +431,7 @@ struct CrossOrigin: Sendable {
 extension HTTPField.Name {
     // Each text is a token, so the fallback is never used.
     fileprivate static let allowPrivateNetwork = HTTPField.Name("Access-Control-Allow-Private-Network") ?? .from
-    static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
+    package static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
     /// RFC 7239.
     static let forwarded = HTTPField.Name("Forwarded") ?? .from
     static let rateLimit = HTTPField.Name("RateLimit") ?? .from

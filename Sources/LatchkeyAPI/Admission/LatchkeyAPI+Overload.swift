@@ -23,7 +23,7 @@ extension LatchkeyAPI {
     static let overloadPriorities: [(method: HTTPRequest.Method, pattern: String, priority: OverloadPriority)] = [
         (.post, "/auth/zenkey-signin", .beginning), (.post, "/auth/{provider}/sign-in", .beginning),
         (.post, "/auth/{provider}/attempts", .beginning),
-        (.get, "/users/me", .always), (.post, "/auth/introspect", .always),
+        (.get, "/users/me", .always), (.post, "/auth/introspect", .always), (.get, "/auth/verify", .always),
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]
 

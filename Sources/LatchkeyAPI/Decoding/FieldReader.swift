@@ -85,9 +85,12 @@ package struct FieldReader {
     package mutating func visibleText(
         _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false, allowingSpaces: Bool = false
     ) -> String? {
-        let demand = "must have visible ASCII characters only" + (allowingSpaces ? " and spaces" : "")
+        let demand =
+            allowingSpaces
+            ? "must have visible ASCII characters only and spaces" : "must have visible ASCII characters only"
+        let lowest = UInt8(ascii: allowingSpaces ? " " : "!")
         return value(name, aliases, limit: limit, required: required, demand: demand) { text in
-            text.withBytes { $0.allSatisfy { $0.isVisibleASCII || allowingSpaces && $0 == 0x20 } } ? text : nil
+            text.withBytes { $0.contains { $0 < lowest || $0 > UInt8(ascii: "~") } } ? nil : text
         }
     }
 

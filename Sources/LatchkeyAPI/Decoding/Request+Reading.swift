@@ -11,11 +11,12 @@ extension Request {
         return accepted.hasPrefix("application/json") || accepted.hasPrefix("application/problem+json")
     }
 
-    /// Whether `Accept` names `application/problem+json` (RFC 9457), and not with a weight of 0. A wildcard does not
-    /// count: such a client may know no other errors than OAuth's.
-    var acceptsProblemDetails: Bool {
-        guard headers.count(of: .accept) > 0 else { return false }
-        return AcceptedTypes(headers.values(of: .accept)).weight(named: "application/problem+json") ?? 0 > 0
+    /// RFC 9457. Another client may know no other errors than OAuth's.
+    var acceptsProblemDetails: Bool { names("application/problem+json") }
+
+    /// Whether `Accept` names a media type, and not with a weight of 0. A wildcard does not count.
+    package func names(_ type: String) -> Bool {
+        headers.count(of: .accept) > 0 && AcceptedTypes(headers.values(of: .accept)).weight(named: type) ?? 0 > 0
     }
 
     /// Whether the client is a browser that navigates: `Accept` weighs HTML more than JSON.
@@ -36,8 +37,8 @@ extension Request {
         return PresentedToken(field[(field.startIndex + place.lowerBound)..<(field.startIndex + place.upperBound)])
     }
 
-    /// The password of `Authorization: Basic …` (RFC 7617 section 2); nil for any other field.
-    var basicPassword: ArraySlice<UInt8>? {
+    /// The user name and password of `Authorization: Basic …` (RFC 7617 section 2); nil for any other field.
+    package var basicCredentials: (name: ArraySlice<UInt8>, password: ArraySlice<UInt8>)? {
         guard let field = headers.bytes(of: .authorization),
             field.prefix(6).map(\.lowercasedASCII) == Array("basic ".utf8)
         else { return nil }
@@ -48,7 +49,7 @@ extension Request {
         guard let pair = Base64URL.decode(digits.map { others[$0] ?? $0 }),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return nil }
-        return pair[(colon + 1)...]
+        return (pair[..<colon], pair[(colon + 1)...])
     }
 
     private static func bearerToken(_ field: UnsafeBufferPointer<UInt8>) -> Range<Int>? {

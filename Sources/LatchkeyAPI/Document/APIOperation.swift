@@ -89,6 +89,7 @@ public struct APIOperation: Sendable {
     /// - Parameters:
     ///   - path: The pattern of the route.
     ///   - id: A name of its own in the document, for generated clients.
+    ///   - parameters: Those besides `{provider}`.
     ///   - responses: Those that are not refusals.
     ///   - refusals: Beside those of every call with this access.
     public init(
@@ -103,7 +104,8 @@ public struct APIOperation: Sendable {
         self.access = access
         self.summary = summary
         self.description = description
-        self.parameters = parameters
+        let namesProvider = path.contains("{provider}") && !parameters.contains { $0.name == "provider" }
+        self.parameters = (namesProvider ? [.provider] : []) + parameters
         self.body = body
         self.responses = responses
         self.refusals = refusals
@@ -132,7 +134,7 @@ extension APIOperation.Parameter {
     static let ifNoneMatch = Self(
         name: "If-None-Match", location: "header", schema: .text("The `ETag` of the stored response."))
 
-    package static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
+    fileprivate static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
 }
 
 extension [APISchema.Field] {
@@ -152,8 +154,10 @@ extension APIOperation.Response {
             headers: ["Cache-Control"] + headers)
     }
 
-    /// 204.
-    public static func noContent(_ description: String) -> Self { Self(status: .noContent, description: description) }
+    /// Without content.
+    public static func noContent(_ description: String, status: HTTPResponse.Status = .noContent) -> Self {
+        Self(status: status, description: description)
+    }
 
     package static let done = json("Done.", .named("Empty"), example: "{}")
     static let doneAndCookie = json("Done.", .named("Empty"), example: "{}", headers: ["Set-Cookie"])

@@ -29,7 +29,6 @@ extension APIOperation {
             Optional, unless the client is configured with `nonce: issued`: then a sign-in needs a nonce from here, \
             usable once. A body is ignored, but a page of this server's own origin sends `client_type`.
             """,
-            parameters: [.provider],
             responses: [
                 .json(
                     "Values for the authorization request.",
@@ -54,7 +53,6 @@ extension APIOperation {
             response was lost, the same caller may send the same request again within 60 seconds, if it has a \
             `code_verifier`.
             """ + more,
-            parameters: [.provider],
             body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
             responses: [response],
             refusals: refusals + [.mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown])

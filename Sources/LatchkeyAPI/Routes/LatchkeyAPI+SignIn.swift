@@ -138,7 +138,7 @@ extension SignInRequest {
 /// Coarse on purpose: one of a few dozen names, so that no input is stored or shown, and users cannot be identified by
 /// it.
 package enum DeviceName {
-    package static func of(_ request: Request) -> String? { name(ofUserAgent: request.headers[.userAgent] ?? "") }
+    package static func of(_ request: Request) -> String? { request.headers[.userAgent].flatMap(name(ofUserAgent:)) }
 
     /// Such as `Firefox on Windows` or `iPhone`; nil if nothing is recognised.
     static func name(ofUserAgent text: String) -> String? {

@@ -64,7 +64,7 @@ package struct APIError: Error, Sendable {
         return response
     }
 
-    static let invalidAPIKey = APIError(
+    package static let invalidAPIKey = APIError(
         .unauthorized, "invalid_api_key", .invalidRequest,
         "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
@@ -92,7 +92,7 @@ package struct APIError: Error, Sendable {
         "The session token is missing. Send Authorization: Bearer and the token.",
         headers: [.wwwAuthenticate: "Bearer"])
 
-    static let sessionInvalid = APIError(
+    package static let sessionInvalid = APIError(
         .unauthorized, "invalid_token", .requestDenied,
         "The session token is malformed, unknown, expired or revoked. Sign in again.",
         headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])

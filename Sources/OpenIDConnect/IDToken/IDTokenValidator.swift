@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 public import Primitives
 
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
@@ -235,12 +235,12 @@ public struct VerifiedIDToken: Sendable, Hashable {
     }
 
     /// Names the token by what is signed of it: a signature with ES256 can be written in two ways.
-    package var fingerprint: String {
+    package var fingerprint: SHA256.Digest {
         switch signed {
-        case .sha256(let digest): Array(digest).hexadecimal
-        case .sha384(let digest): Array(digest).hexadecimal
-        case .sha512(let digest): Array(digest).hexadecimal
-        case .whole(let content): SHA256.hash(data: content).hexadecimal
+        case .sha256(let digest): digest
+        case .sha384(let digest): SHA256.hash(data: Array(digest))
+        case .sha512(let digest): SHA256.hash(data: Array(digest))
+        case .whole(let content): SHA256.hash(data: content)
         }
     }
 

@@ -75,9 +75,9 @@ package struct ExchangeMachine {
     private func failure(_ error: ResponseError) -> Step {
         switch (awaited, error) {
         case (.tunnel, .incomplete): .failed(.unreachable, "the proxy closed the connection")
-        case (.tunnel, _): .failed(.unreachable, "the proxy's answer is not valid: \(error.reason)")
+        case (.tunnel, _): .failed(.unreachable, "the proxy's answer is not valid: \(error.rawValue)")
         case (.response, .incomplete) where !hasBegun: .failed(.closed, "closed without an answer")
-        case (.response, _): .failed(error.code, error.reason)
+        case (.response, _): .failed(error.code, error.rawValue)
         }
     }
 }

@@ -63,6 +63,8 @@ extension StringProtocol {
 public enum MediaTypeText {
     /// Type and subtype in lower case, without parameters and surrounding blanks. Nil if the field is not ASCII.
     public static func essence(of field: String) -> String? {
+        // The usual one.
+        if field == "application/json" { return field }
         guard field.isASCII else { return nil }
         return Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") }.trimmed).lowercased()
     }

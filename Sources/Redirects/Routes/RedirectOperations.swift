@@ -25,11 +25,12 @@ extension RedirectsFeature {
             `redirect_uris`, and the outcome of a sign-in that ended there.
             """,
             parameters: [
+                .query("rd", .text("Where the browser goes on after it has signed in, if that is allowed.")),
                 .query("action", .text("What has ended.", choices: ["login", "logout"])),
                 .query("status", .text("How it ended.", choices: ["success", "failure"])),
                 .query("error", .text("Why it failed.", example: "access_denied")),
             ],
-            responses: [.text("text/html", "The page.")]),
+            responses: [.text("text/html", "The page.", setsCookie: true), .redirect()]),
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
@@ -83,11 +84,10 @@ extension RedirectsFeature {
         code verifier of the authorization request. Parameters of the names that `request_parameters` lists go to the \
         provider. A refusal is a page for a person, unless JSON is asked for.
         """,
-        parameters: [.provider]
-            + APISchema.startFields(
-                of: ["web", "spa", "ios", "android", "popup"], end: "Where the sign-in ends: one of the client's.",
-                "https://web.example/done", inQuery: true
-            ).inQuery,
+        parameters: APISchema.startFields(
+            of: ["web", "spa", "ios", "android", "popup"], end: "Where the sign-in ends: one of the client's.",
+            "https://web.example/done", inQuery: true
+        ).inQuery,
         responses: [.redirect(), .startLocation],
         refusals: [
             .providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .operatorUnknown, .otherClientAtSignIn,
@@ -103,7 +103,6 @@ extension RedirectsFeature {
         credential is awaited: `confirmSignIn` ends the sign-in. For that, or with a token, a page of this server's own \
         origin sends the `client_type` `web`.
         """,
-        parameters: [.provider],
         body: APIOperation.Body(
             schema: "AppStart",
             example: """
@@ -149,7 +148,7 @@ extension RedirectsFeature {
         The provider, or another site, sends the browser here (OpenID Connect Core section 4). The sign-in is as one \
         that begins with `startRedirect` for `client_type=web`. 404 unless `initiate_login_client` is set.
         """,
-        parameters: [.provider] + APISchema.loginInitiationFields.inQuery,
+        parameters: APISchema.loginInitiationFields.inQuery,
         responses: [.redirect(), .startLocation],
         refusals: [.providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn])
 
@@ -157,7 +156,6 @@ extension RedirectsFeature {
         .post, "/auth/{provider}/initiate-login", "initiateLoginByForm", .redirects, .browser,
         "Begin a sign-in that a third party initiates, with a form",
         "Checks the form, and has the browser ask again by `GET`, because it sends no cookie with another site's form.",
-        parameters: [.provider],
         body: APIOperation.Body(
             schema: "LoginInitiation", example: #"{"iss": "https://acme.example", "login_hint": "jane@example.com"}"#,
             isFormOnly: true),
@@ -172,7 +170,7 @@ extension RedirectsFeature {
         to redirect to, the person gets a page. From `{public_url}/sign-in`, a user who must register gets to \
         `/register`.
         """,
-        parameters: [.provider] + APISchema.authorizationResponseFields.inQuery,
+        parameters: APISchema.authorizationResponseFields.inQuery,
         responses: [
             .redirect(),
             .text(
@@ -191,7 +189,6 @@ extension RedirectsFeature {
         For `response_mode=form_post`: as `finishRedirect`, with the parameters in a form. A browser sends no cookie \
         with another site's form; then a page sends the form once more, so that the code never is in an address.
         """,
-        parameters: [.provider],
         body: APIOperation.Body(
             schema: "AuthorizationResponse", example: #"{"state": "af0ifjsldkj", "code": "\#(APIExample.code)"}"#,
             isFormOnly: true),

@@ -36,6 +36,8 @@ struct SignInPage {
     }
 
     static let path = "/sign-in"
+    /// The parameter with the URL where the browser goes on, as other servers for forward authentication name it.
+    static let returnParameter = "rd"
 
     /// The path below which a proxy serves this server.
     let path: String
@@ -47,6 +49,8 @@ struct SignInPage {
     var ways: [(name: String, color: String?, location: String)] = []
     /// The URL of this page; nil if the server does not know it.
     var address: String?
+    /// Where a browser that is signed in already can go on.
+    var destination: String?
 
     var response: Response {
         var response = BrowserPages.page(
@@ -80,11 +84,14 @@ struct SignInPage {
             let name = user.profile[.name] ?? user.profile[.username]
             let account =
                 hasConsole ? "<a class=\"button\" href=\"\(HTML.escaped(path))/\">See your account</a>\n" : ""
+            let onward =
+                destination.map(HTML.escaped)
+                .map { "<a class=\"button\" href=\"\($0)\">Continue to \($0)</a>\n" } ?? ""
             return """
                 <p>\(name.map { "Welcome, <strong>\(HTML.escaped($0))</strong>." } ?? "Welcome.") You are user \
                 \(user.id.number) here. The session is in a cookie that scripts cannot read.</p>
                 <form class="ways" method="post" action="\(HTML.escaped(path))/sign-out">
-                \(account)<button type="submit">Sign out</button>
+                \(onward)\(account)<button type="submit">Sign out</button>
                 </form>
                 """
         }
@@ -146,10 +153,19 @@ extension RedirectSignIn {
     func showSignInPage(_ request: Request) async throws -> Response {
         let address = api.baseURL.url.map { $0 + SignInPage.path }
         var page = SignInPage(path: api.baseURL.path, hasConsole: feature.hasConsole)
-        page.outcome = SignInPage.Outcome(try request.repairedQuery)
+        let query = try request.repairedQuery
+        page.outcome = SignInPage.Outcome(query)
         if let token = api.cookies.session(of: request) {
             page.user = try await api.useCases.sessions.authenticate(token)?.user
         }
+        let kept = api.cookies.destination(of: request)
+        if page.user != nil, case .signedIn? = page.outcome, let kept, mayReturn(to: kept) {
+            var response = Response.redirect(to: kept)
+            response.headers.append(api.cookies.setDestination(nil, seconds: 0))
+            return response
+        }
+        let named = query[SignInPage.returnParameter].flatMap { mayReturn(to: $0) ? $0 : nil }
+        page.destination = named
         page.canBeRenewed = page.user == nil && api.cookies.refresh(of: request) != nil
         page.ways = api.useCases.providers.all.flatMap { provider in
             // A page does not know the operator, and the browser may not be in the mobile network.
@@ -165,7 +181,35 @@ extension RedirectSignIn {
             }
         }
         page.address = address
-        return page.response
+        var response = page.response
+        // Kept while the browser is at the provider. Who comes to the page for another reason has given it up.
+        if let named, page.user == nil {
+            response.headers.append(api.cookies.setDestination(named, seconds: feature.lifetime))
+        } else if kept != nil, page.outcome == nil {
+            response.headers.append(api.cookies.setDestination(nil, seconds: 0))
+        }
+        return response
+    }
+
+    /// Whether the sign-in page may send a browser to a URL: one of this server's origin, or of `allowed_origins`.
+    /// Compared as a whole, so that no spelling that browsers read otherwise passes for an allowed origin.
+    func mayReturn(to url: String) -> Bool {
+        guard url.isVisibleASCII(upTo: 2048), let origin = AppRedirectURI.origin(of: url) else { return false }
+        return origin == api.baseURL.origin || feature.allowedOrigins.contains(origin)
+    }
+}
+
+extension BrowserCookies {
+    private var destinationName: String { prefix + "latchkey_destination" }
+
+    /// Where the browser goes on after it has signed in; not checked.
+    fileprivate func destination(of request: Request) -> String? {
+        text(destinationName, of: request).flatMap { Base64URL.decode($0.utf8) }
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    fileprivate func setDestination(_ url: String?, seconds: Int64) -> HTTPField {
+        field(destinationName, url.map { Base64URL.encode(Array($0.utf8)) } ?? "", maximumAge: seconds)
     }
 }
 

@@ -109,7 +109,7 @@ extension RedirectSignIn {
     func wayBack(from request: Request) -> (path: String, words: String) {
         let start =
             request.path.hasSuffix("/callback") ? api.cookies.start(of: request) ?? usualStart(of: request) : nil
-        return start.map { ($0, "Start again") } ?? (signInPage, "Back to the sign-in page")
+        return start.map { ($0, "Start again") } ?? (SignInPage.path, "Back to the sign-in page")
     }
 
     /// A start at the provider of a request, if it has one client, which has a redirect URI for pages.

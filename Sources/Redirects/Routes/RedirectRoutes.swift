@@ -8,7 +8,11 @@ import StorageModel
 
 /// The routes of sign-ins by redirects (docs/web-frontends.md).
 extension RedirectSignIn: BrowserRedirects {
-    var signInPage: String { SignInPage.path }
+    func signInPage(returningTo url: String?) -> String {
+        guard let url, mayReturn(to: url) else { return SignInPage.path }
+        let query = PercentEncoding.form([(name: SignInPage.returnParameter, value: url)])
+        return SignInPage.path + "?" + String(decoding: query, as: UTF8.self)
+    }
 
     func addRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in listProviders() }

@@ -39,10 +39,28 @@ extension OneTimeRecordStore {
     /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
     package func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
+        try await spend(TokenUse(ofNonceIn: request), at: now)
+    }
+
+    func spend(_ use: TokenUse, at now: Timestamp) async throws(SignInError) {
+        let isFirst: Bool
+        switch use.use {
+        case .marking(let record):
+            isFirst = try await mappingStoreErrors(await addOneTimeRecord(record, insteadOf: []))
+        case .taking(let handle, let purpose):
+            isFirst = try await mappingStoreErrors(await takeOneTimeRecord(handle, purpose: purpose, at: now)) != nil
+        }
+        guard isFirst else { throw use.usedBefore }
+    }
+}
+
+extension TokenUse {
+    /// The use of the nonce that ``NonceIssuer`` issued for a sign-in.
+    /// - Throws: `invalid_request` without a nonce.
+    init(ofNonceIn request: SignInRequest) throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
-        let hash = TokenHash(sha256Of: nonce.exposed)
-        let taken = try await mappingStoreErrors(
-            await takeOneTimeRecord(hash, purpose: NonceIssuer.purpose(request.provider.text), at: now))
-        guard taken != nil else { throw .nonceNotIssued }
+        use = .taking(
+            TokenHash(sha256Of: nonce.exposed), purpose: NonceIssuer.purpose(request.provider.text))
+        usedBefore = .nonceNotIssued
     }
 }

@@ -25,11 +25,16 @@ package struct SignInWithCode: Sendable {
     ///   provider's response (naming the check that failed), or with the store.
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         try await environment.perform(request, as: .signIn) { (run) async throws(SignInError) in
-            let outcome =
+            let outcome: SignInOutcome
+            if let verifier = run.verifier, verifier.isForOneUse {
+                let provider = try await run.discoverProvider()
+                outcome = try await startSession(try await verifier.verifyUser(of: run, at: provider), run, nil)
+            } else {
                 switch try await idempotency.begin(run) {
-                case .proceed(let turn): try await signInOnce(run, turn)
-                case .replay(let outcome, let turn): try await replay(outcome, run, turn)
+                case .proceed(let turn): outcome = try await signInOnce(run, turn)
+                case .replay(let earlier, let turn): outcome = try await replay(earlier, run, turn)
                 }
+            }
             return (outcome, SignInReport.Outcome(outcome))
         }
     }
@@ -89,7 +94,7 @@ package struct SignInWithCode: Sendable {
 
     /// Finds or creates the user, moves the account of a user who changed carriers, and stores the session: one commit.
     private func startSession(
-        _ verified: VerifiedSignIn, _ run: SignInRun, _ turn: Idempotency.Turn
+        _ verified: VerifiedSignIn, _ run: SignInRun, _ turn: Idempotency.Turn?
     ) async throws(SignInError) -> SignInOutcome {
         let ported = try await completion.formerIdentities(of: verified, in: run)
         run.begin(.store)
@@ -98,7 +103,7 @@ package struct SignInWithCode: Sendable {
             asking: run.scopes, run.correlationID
         ) { record in
             record.portedFrom = ported
-            record.idempotency = turn.record(at: environment.clock.now())
+            record.idempotency = turn?.record(at: environment.clock.now())
             record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
         }
         let signedIn = try await mappingStoreErrors(await store.signIn(record))
@@ -211,7 +216,7 @@ package struct SignInCompletion: Sendable {
         let ticket = sessions.cache.ticket(at: environment.clock.now())
         var record = SignInRecord(
             identity: verified.identity, profile: verified.userInfo?.attributes, session: issued.record,
-            newcomers: mustRegister ? .mustRegister : .welcome(publicID: environment.random.token(bytes: 16)),
+            newcomers: mustRegister ? .mustRegister : .welcome(publicID: issued.publicID),
             requestID: correlationID.text,
             tokens: verified.tokens.map { vault.storing($0, of: provider, for: clientID) })
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
@@ -221,7 +226,7 @@ package struct SignInCompletion: Sendable {
                 asked: userInfo.isPartial ? [] : scopes())
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
-        record.tokenUse = verified.tokenUse?.record
+        record.tokenUse = verified.tokenUse?.use
         record.providerSession = verified.providerSession
         complete(&record)
         return (Started(issued: issued, ticket: ticket), record)

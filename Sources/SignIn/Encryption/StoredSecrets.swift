@@ -193,39 +193,38 @@ package struct EncryptedOneTimeStore: Sendable {
     }
 }
 
-/// Marks a token that stands in for a code as used.
+/// The one use of a token that stands in for a code.
 package struct TokenUse: Sendable {
-    let record: OneTimeRecord
+    let use: OneTimeUse
     let usedBefore: SignInError
 }
 
 /// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an
 /// attacker who finds a token could use it.
 extension EncryptedOneTimeStore {
-    /// - Parameters:
-    ///   - name: Of the token and of its server.
-    ///   - seconds: How long the token is known as used: at least as long as it is accepted.
-    package func use(
-        of token: Secret, _ name: String, seconds: Int64 = 600, orThrow error: SignInError
-    ) -> TokenUse {
+    /// - Parameter name: Of the token and of its server.
+    package func use(of token: Secret, _ name: String, orThrow error: SignInError) -> TokenUse {
         let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
-        return TokenUse(record: record(hash, for: .answeredCode, seconds: seconds), usedBefore: error)
+        return TokenUse(use: .marking(record(hash, for: .answeredCode, seconds: 600)), usedBefore: error)
     }
 
-    /// Marks an ID token that an app brought as used, for as long as it could be accepted.
-    package func use(of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError) -> TokenUse {
+    /// The use of an ID token that an app brought. It counts with its nonce only, so that an issued nonce stands for it;
+    /// without one it is marked for as long as it could be accepted.
+    package func use(
+        of idToken: VerifiedIDToken, in run: SignInRun, orThrow error: SignInError
+    ) throws(SignInError) -> TokenUse {
+        if run.client.rules.native.nonce == .issued { return try TokenUse(ofNonceIn: run.request) }
         let rules = run.relyingParty.idTokenRules
+        let hash = TokenHash(idToken.fingerprint, issuedAt: idToken.issuedAt)
         let end = idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1)
-        return use(
-            of: Secret(idToken.fingerprint), "native ID token of \(idToken.issuer)",
-            seconds: end.seconds(since: clock.now()), orThrow: error)
+        let record = OneTimeRecord(
+            handle: hash, purpose: Purpose.answeredCode.text, content: [], expiresAt: end)
+        return TokenUse(use: .marking(record), usedBefore: error)
     }
 
-    /// Marks a token as used.
+    /// Uses a token up.
     /// - Throws: The error of a second use.
-    package func spend(_ use: TokenUse) async throws(SignInError) {
-        guard try await add(use.record) else { throw use.usedBefore }
-    }
+    package func spend(_ use: TokenUse) async throws(SignInError) { try await store.spend(use, at: clock.now()) }
 }
 
 /// The encryption of the ID tokens that are kept for logout: AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869)

@@ -249,14 +249,17 @@ package struct SessionTokens: Sendable, Hashable {
 package struct IssuedSession: Sendable {
     package let tokens: SessionTokens
     package private(set) var record: NewSession
+    /// For a new user.
+    package let publicID: String
 
     init(
         clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, isAudited: Bool, now: Timestamp,
         random: RandomSource
     ) {
-        // One call of the random source for all three.
+        // One call of the random source for all four.
         let count = SessionTokenFormat.randomBytes
-        let bytes = random.bytes(2 * count + 16)
+        let bytes = random.bytes(2 * count + 32)
+        publicID = Base64URL.encode(bytes.suffix(16))
         let time = SessionTokenFormat.time(at: now.secondsSinceEpoch, fraction: WallClock.systemFraction())
         let token = Base64URL.encode(time + bytes.prefix(count))
         let refreshToken = Base64URL.encode(time + bytes.dropFirst(count).prefix(count))
@@ -266,7 +269,7 @@ package struct IssuedSession: Sendable {
             expiresIn: ends.access.seconds(since: now),
             refreshExpiresIn: ends.refresh.seconds(since: now))
         record = NewSession(
-            id: Base64URL.encode(bytes.dropFirst(2 * count)), tokenHash: TokenHash(ofSessionToken: token),
+            id: Base64URL.encode(bytes.dropFirst(2 * count).prefix(16)), tokenHash: TokenHash(ofSessionToken: token),
             refreshTokenHash: TokenHash(ofSessionToken: refreshToken), clientID: clientID, createdAt: now,
             expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
         record.isAudited = isAudited

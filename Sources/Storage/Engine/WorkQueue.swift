@@ -136,7 +136,8 @@ public final class WorkQueue: Sendable {
             admit(AwaitedWork(for: caller, locking: locks, sharing: shared, body), allowing: delay)
         }
         if let observer = hooks.observer {
-            observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: result.failure?.code))
+            let failure: StorageError.Code? = if case .failure(let error) = result { error.code } else { nil }
+            observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: failure))
         }
         let value = try result.get()
         try await hooks.interceptor?(operation, kind, .after)
@@ -293,13 +294,6 @@ public final class WorkQueue: Sendable {
             }
             return .batch(batch)
         }
-    }
-}
-
-extension Result {
-    fileprivate var failure: Failure? {
-        guard case .failure(let failure) = self else { return nil }
-        return failure
     }
 }
 

@@ -9,9 +9,9 @@ package enum Schema {
         "\(baselineVersion) all tables", users, sessions, waiting, auditEvents, rotation, transactions, moves,
         asyncSignIns, APIKeysTable.schema, ProviderTokensTable.schema, logoutTokens, accountChanges,
         RecentSignInsTable.schema, IssuerBindingsTable.schema, PromptsTable.schema,
-        OneTimeRecordsTable.schema, IDTokenHintsTable.schema, PhoneVerificationTables.ended, ReassignedNumber.schema,
-        PhoneVerificationTables.pending, AuditSealsTable.schema, CapsulesTable.schema,
-        sqlite: AuditSealsTable.guards, postgres: AuditSealsTable.guardsOnPostgres + "\n" + announcements)
+        OneTimeRecordsTable.schema, IDTokenHintsTable.schema, phoneVerifications, ReassignedNumber.schema,
+        pendingPhoneVerifications, auditSeals, capsules, sqlite: auditGuards,
+        postgres: auditGuardsOnPostgres + "\n" + announcements)
 
     /// In their order. Later ones go to the end; the name of each begins with its number, the next one.
     package static let migrations = [

@@ -31,9 +31,9 @@ package struct SignInRecord: Sendable {
     package let tokens: NewProviderTokens?
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
-    /// Stored with the session, so that a token that stands in for a code signs in once; nil for a code. If its handle
-    /// is in use, the sign-in is refused.
-    package var tokenUse: OneTimeRecord?
+    /// Used up with the session, so that a token that stands in for a code signs in once; nil for a code. If it was
+    /// used up before, the sign-in is refused.
+    package var tokenUse: OneTimeUse?
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
     /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds.
@@ -73,6 +73,14 @@ package struct SignedInUser: Sendable, Hashable {
         self.wasMoved = wasMoved
         self.isChanged = isChanged
     }
+}
+
+/// The one use of something.
+package enum OneTimeUse: Sendable, Hashable {
+    /// Of what a record marks as used. It was used before if the record's handle is in use.
+    case marking(OneTimeRecord)
+    /// Of a record. It was used before if there is none of the purpose, or it has expired.
+    case taking(TokenHash, purpose: String)
 }
 
 /// An encrypted value that is read once, by its handle; the store cannot decrypt it. Without content, something that is

@@ -1,5 +1,5 @@
 // The frontend of docs/web-frontends.md, which copies its JavaScript from this file. The test replaces
-// https://login.example with Latchkey's public URL, and https://google.example with that of Google's stand-in.
+// https://login.example with Latchkey's public URL, and https://simulator.example with that of the simulator.
 
 // snippet: js-sign-in
 import { configure } from "https://login.example/latchkey.js";
@@ -58,7 +58,7 @@ document.querySelector("#sign-out").onclick = async () => {
 /** Plays Google's script. */
 async function googleIDToken(nonce) {
   const body = new URLSearchParams({ nonce, user: "jane" });
-  const answer = await fetch("https://google.example/native-tokens", { method: "POST", body });
+  const answer = await fetch("https://simulator.example/providers/google/native-tokens", { method: "POST", body });
   return (await answer.json()).id_token;
 }
 

@@ -1,5 +1,5 @@
 // The frontend of docs/verified-numbers.md, which copies its JavaScript from this file. The test replaces
-// https://login.example with Latchkey's public URL, and https://phone.example with that of the simulated operators.
+// https://login.example with Latchkey's public URL, and https://simulator.example with that of the simulator.
 
 // snippet: js-number
 import { configure } from "https://login.example/latchkey.js";
@@ -29,7 +29,7 @@ document.querySelector("#number").onclick = async () => {
 async function operatorToken({ mccmnc }) {
   if (sessionStorage.getItem("sim") === "none" || mccmnc !== "310010") return null;
   const body = new URLSearchParams({ user: "ravi" });
-  const answer = await fetch("https://phone.example/operators/northwind/operator-tokens", { method: "POST", body });
+  const answer = await fetch("https://simulator.example/operators/northwind/operator-tokens", { method: "POST", body });
   return (await answer.json()).operator_token;
 }
 

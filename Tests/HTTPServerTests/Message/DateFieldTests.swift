@@ -1,6 +1,7 @@
-import HTTPServer
 import Primitives
 import Testing
+
+@testable import HTTPServer
 
 @Suite("Date field")
 struct DateFieldTests {

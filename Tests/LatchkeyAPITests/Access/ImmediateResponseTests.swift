@@ -37,6 +37,13 @@ struct ImmediateResponseTests {
             testDescription: "not if its API key may be a stored one", apiKey: "unknown", needsTask: true,
             status: .unauthorized),
         Row(testDescription: "for another method", method: .put, status: .methodNotAllowed),
+        Row(testDescription: "for a proxy, of a session in memory", path: "/auth/verify", status: .ok),
+        Row(
+            testDescription: "for a proxy, not of a session that the store must be asked for", path: "/auth/verify",
+            isLate: true, needsTask: true, status: .ok),
+        Row(
+            testDescription: "for a proxy without a session", path: "/auth/verify", hasSession: false,
+            status: .unauthorized),
         Row(
             testDescription: "for an introspection that is malformed", method: .post, path: "/auth/introspect",
             hasSession: false, body: "{}", status: .badRequest),

@@ -21,6 +21,7 @@ struct OverloadTests {
         (.post, "/auth/token", 201), (.delete, "/auth/token", 201), (.patch, "/users/me", 201),
         (.get, "/", 201), (.get, "/nothing", 201), (.post, "/healthz", 201), (.options, "/auth/zenkey-signin", 201),
         (.get, "/users/me", nil), (.head, "/users/me", nil), (.post, "/auth/introspect", nil),
+        (.get, "/auth/verify", nil), (.head, "/auth/verify", nil), (.post, "/auth/verify", 201),
         (.get, "/healthz", nil), (.head, "/readyz", nil), (.get, "/metrics", nil),
     ]
 

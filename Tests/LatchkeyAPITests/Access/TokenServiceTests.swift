@@ -1,5 +1,6 @@
 import Administration
 import HTTPTypes
+import OpenIDConnect
 import Primitives
 import SignIn
 import StorageModel
@@ -68,6 +69,84 @@ struct TokenServiceTests {
             let answer = try await app.form("/auth/introspect", "token=\(token)")
             #expect(answer.status == 200)
             #expect(answer.body == #"{"active":false}"#)
+        }
+    }
+
+    private static let signedType = "application/token-introspection+jwt"
+
+    private func signed(
+        _ app: TestApp, _ body: String, by name: String? = "shop", accept: String = signedType
+    ) async throws -> Answer {
+        var headers: HTTPFields = [.contentType: "application/x-www-form-urlencoded", .accept: accept]
+        if let name { headers[.authorization] = "Basic \(Self.base64("\(name):\(TestApp.apiKey)"))" }
+        return try await app.send(
+            .post, "/auth/introspect", headers, body: body, apiKey: name == nil ? TestApp.apiKey : nil)
+    }
+
+    @Test("gets a signed response if it asks for one", arguments: ["session", "refresh", "unknown"])
+    func signed(_ kind: String) async throws {
+        let app = try TestApp()
+        let tokens = try await app.tokens()
+        let body = [
+            "session": "token=\(tokens.token)", "refresh": "token=\(tokens.refreshToken)&token_type_hint=refresh_token",
+            "unknown": "token=\(tokens.refreshToken)",
+        ]
+        let question = try #require(body[kind])
+        for (sent, name) in [("shop", "shop"), ("https%3A%2F%2Fshop.example", "https://shop.example")] {
+            let answer = try await signed(app, question, by: sent)
+            #expect(answer.status == 200)
+            #expect(answer.headers[.contentType] == Self.signedType)
+            #expect(answer.headers[.cacheControl] == "no-store")
+            let token = try #require(CompactToken(Secret(answer.body), maximumBytes: 8192))
+            let key = try #require(
+                try await app.useCases.signingKeys.published().first { $0.id == token.header?["kid"]?.string })
+            let claims = try #require(token.claims(ofType: "token-introspection+jwt", signedBy: key.key))
+            #expect(claims.members.map(\.name) == ["iss", "aud", "iat", "token_introspection"])
+            #expect(claims["iss"]?.string == "https://login.example/base")
+            #expect(claims["aud"]?.string == name)
+            #expect(claims["iat"]?.integer == app.clock.now.secondsSinceEpoch)
+            let plain = try await app.form("/auth/introspect", question)
+            #expect(claims["token_introspection"]?.object == plain.json)
+            #expect(plain.json?["active"]?.bool == (kind != "unknown"))
+        }
+    }
+
+    @Test("gets JSON if it does not name itself or the type")
+    func unsigned() async throws {
+        let app = try TestApp()
+        let token = try await app.token()
+        for (name, accept) in [
+            (nil, Self.signedType), ("", Self.signedType), ("a b", Self.signedType), ("%", Self.signedType),
+            (String(repeating: "a", count: 256), Self.signedType), ("shop", "application/json"), ("shop", "*/*"),
+            ("shop", Self.signedType + ";q=0"),
+        ] {
+            let answer = try await signed(app, "token=\(token)", by: name, accept: accept)
+            #expect(answer.json?["active"]?.bool == true, "\(name ?? "nil") \(accept)")
+        }
+        // Who may ask does not depend on the form of the response.
+        let headers: HTTPFields = [
+            .contentType: "application/x-www-form-urlencoded", .accept: Self.signedType,
+            .authorization: "Basic \(Self.base64("shop:unknown"))",
+        ]
+        let refused = try await app.send(.post, "/auth/introspect", headers, body: "token=\(token)", apiKey: nil)
+        #expect(refused.error == "invalid_api_key")
+    }
+
+    @Test("finds the endpoints in the server's metadata")
+    func metadata() async throws {
+        let app = try TestApp()
+        let answer = try await app.send(.get, "/.well-known/oauth-authorization-server", apiKey: nil)
+        #expect(answer.status == 200)
+        let base = "https://login.example/base"
+        #expect(answer.text("issuer") == base)
+        for (name, path) in [
+            ("introspection_endpoint", "/auth/introspect"), ("revocation_endpoint", "/auth/revoke"),
+            ("jwks_uri", "/.well-known/jwks.json"), ("token_endpoint", "/auth/token"),
+        ] { #expect(answer.text(name) == base + path) }
+        #expect(answer.json?["introspection_signing_alg_values_supported"]?.array == [.string("ES256")])
+        for name in ["introspection", "revocation"] {
+            let methods = answer.json?["\(name)_endpoint_auth_methods_supported"]?.array
+            #expect(methods == [.string("client_secret_basic")])
         }
     }
 

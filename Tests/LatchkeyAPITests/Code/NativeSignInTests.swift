@@ -2,6 +2,7 @@ import HTTPTypes
 import OpenIDConnect
 import Primitives
 import SignIn
+import StorageModel
 import TestSupport
 import Testing
 
@@ -150,6 +151,18 @@ struct NativeSignInTests {
         #expect(answer.status == 502 && answer.description.contains("again in a moment"), "\(answer.body)")
         native.app.carrier.script { $0.keys = nil }
         native.app.clock.advance(bySeconds: 61)
+        #expect(try await native.signIn(token, nonce: nonce).status == 200)
+    }
+
+    @Test("can be sent again if the store failed, which spends nothing", arguments: NonceRule.allCases)
+    func storeAway(rule: NonceRule) async throws {
+        let native = try NativeApp(nonce: rule)
+        let nonce = rule == .issued ? try await native.issuedNonce() : NativeApp.nonce
+        let token = native.idToken(nonce: nonce)
+        native.app.storeScript.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
+        let answer = try await native.signIn(token, nonce: nonce)
+        #expect(answer.status == 503, "\(answer.body)")
+        native.app.storeScript.fail(.signIn, with: nil)
         #expect(try await native.signIn(token, nonce: nonce).status == 200)
     }
 

@@ -134,7 +134,7 @@ struct TestApp: Sendable {
             LinkingFeature(LinkingSettings(), in: context), ProviderLogoutFeature(NoSettings(), in: context),
             NativeSignInFeature(NativeSignInSettings(), in: context),
             ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
-            ServicesFeature(NoSettings(), in: context), TransactionsFeature(TransactionSettings(), in: context),
+            ServicesFeature(ServicesSettings(), in: context), TransactionsFeature(TransactionSettings(), in: context),
         ]
     }
 

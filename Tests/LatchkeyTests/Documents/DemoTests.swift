@@ -179,6 +179,62 @@ import Testing
         }
     }
 
+    @Test(
+        "An app finds every way of a phone at the demonstration, and signs in with a credential, a link and an account")
+    func phone() async throws {
+        try await withDemo { _, here in
+            func ask(_ url: String, _ body: [String: Any]? = nil) throws -> [String: Any] {
+                let json = try body.map {
+                    String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self)
+                }
+                let sent = json == nil ? "" : #"-d "$BODY""#
+                let script = "curl -sS '\(url)' -H 'X-API-KEY: demo-key' -H 'Content-Type: application/json' \(sent)"
+                let answer = try shell(here(script), environment: ["BODY": json ?? ""])
+                return try #require(
+                    try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any], "\(answer)")
+            }
+            let (server, simulator) = ("http://127.0.0.1:8080", "http://127.0.0.1:8081")
+            func ways(_ query: String) throws -> [String] {
+                let methods = try ask("\(server)/auth/number/methods?\(query)")["methods"] as? [[String: Any]]
+                return try #require(methods).map {
+                    "\($0["method"] ?? ""): \($0["provider"] ?? ""), \($0["requires"] ?? "")"
+                }
+            }
+            #expect(
+                try ways("platform=android&mccmnc=310010") == [
+                    "digital_credential: carriers, credential_manager", "operator_token: number, sim",
+                    "firebase_pnv: firebase, play_services", "redirect: number, mobile_data",
+                ])
+            #expect(try ways("platform=ios") == ["digital_credential: carriers, mobile_data"])
+
+            let start = server + "/auth/carriers/start"
+            let asked = try ask(start, ["method": "digital_credential", "mccmnc": "310010"])
+            let credential = try ask(
+                simulator + "/aggregator/wallet",
+                [
+                    "request": try #require(asked["request"]), "origin": "https://app.example",
+                    "phone_number": "+12025550190",
+                ])
+            let id = try #require(asked["sign_in_id"])
+            #expect(try ask("\(start)/\(id)/confirmation", credential)["new_user"] as? Bool == true)
+
+            let redirectURI = "com.example.app:/callback"
+            let linked = try ask(start, ["method": "digital_credential", "redirect_uri": redirectURI])
+            let url = try #require(linked["authorization_url"])
+            let fields = try shell(
+                "curl -sS -D - -o /dev/null '\(url)' -H 'Cookie: simulated_device=cellular:harbor:otto'")
+            let code = try #require(fields.firstMatch(of: /ocation: com\.example\.app:\/callback\?code=(\S+)/)?.1)
+            let link = try #require(linked["sign_in_id"])
+            #expect(try ask("\(start)/\(link)/confirmation", ["code": String(code)])["new_user"] as? Bool == true)
+
+            let attempt = try ask(server + "/auth/google/attempts", [:])
+            let token = try ask(
+                simulator + "/providers/google/native-tokens", ["nonce": try #require(attempt["nonce"])])
+            let account = token.filter { ["id_token", "nonce"].contains($0.key) }
+            #expect(try ask(server + "/auth/google/native", account)["new_user"] as? Bool == true)
+        }
+    }
+
     @Test("The first configuration of docs/operations.md is valid: the server would start with it")
     func serve() async throws {
         let directory = try TemporaryDirectory()

@@ -66,6 +66,9 @@ import Testing
                 #expect(answer.json["active"]?.bool == true)
             }
             _ = try await app.post("/auth/introspect", ["token": "unknown"])
+            _ = try await app.send("GET", "/.well-known/oauth-authorization-server")
+            #expect(try await app.asUser("GET", "/auth/verify", token).status == 200)
+            #expect(try await app.send("GET", "/auth/verify", headers: ["Accept: text/html"]).status == 303)
 
             let approval = try await app.authorize(harness.transaction(), token)
             _ = try await app.redeem(try #require(approval.json["receipt"]?.string))
@@ -150,14 +153,17 @@ import Testing
             }
         ) { walk in
             let browser = Browser()
+            let page = walk.origin + "/sign-in?" + App.form(["rd": walk.origin + "/shop"])
+            #expect(try await browser.get(page).status == 200)
             let asked = try await walk.start(browser, at: "acme", ["redirect_uri": "/sign-in"])
             let back = try await browser.get(try await walk.approved(browser, asked))
-            let page = try await browser.get(walk.origin + back.location)
-            let id = try #require(page.text.firstMatch(of: /name="registration" value="([^"]*)"/)?.1)
+            let form = try await browser.get(walk.origin + back.location)
+            let id = try #require(form.text.firstMatch(of: /name="registration" value="([^"]*)"/)?.1)
             let done = try await browser.post(
                 walk.origin + "/register", form: ["registration": String(id)],
                 headers: ["Sec-Fetch-Site: same-origin"])
             #expect(done.status == 303)
+            #expect(try await browser.get(done.location).location == walk.origin + "/shop")
         }
     }
 

@@ -39,7 +39,7 @@ extension ProviderWalk {
         else { return nil }
         var client = Configuration.Client(id: id, secret: Secret(SignInHarness.secret))
         client.scopes = []
-        client.redirectURIs = [SignInHarness.redirectURI]
+        client.redirectURIs = [SignInHarness.redirectURI, appURI]
         var provider = Configuration.Provider(id: "carriers", kind: .aggregator, issuer: issuer, clients: [client])
         provider.rules.endpoints = [
             "token_endpoint": token, "prepare_endpoint": prepare, "process_endpoint": process,

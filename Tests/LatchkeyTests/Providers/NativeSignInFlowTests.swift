@@ -115,29 +115,4 @@ import Testing
             #expect(try await walk.signInNatively(genuine).token != nil)
         }
     }
-
-    @Test("docs/mobile-apps.md: the example signs in with a native token of the stand-in")
-    func document() async throws {
-        let examples = try Example.all().filter { $0.document == "docs/mobile-apps.md" }
-        let directory = try TemporaryDirectory()
-        let provider = try LatchkeyProcess(["provider", "google", "--port", "0"], of: "latchkey-dev")
-        let port = try await provider.wait { said in
-            said.firstMatch(of: /issuer: "http:\/\/127\.0\.0\.1:(\d+)\//).flatMap { UInt16($0.1) }
-        }
-        let configuration = try #require(
-            examples.first { $0.language == "yaml" && $0.text.contains("native_audiences") })
-        try directory.write(
-            configuration.text.replacing("127.0.0.1:8081", with: "127.0.0.1:\(port)"), as: "native.yaml")
-        let server = try LatchkeyProcess(
-            ["serve", "--config", "native.yaml"], environment: ["LATCHKEY_HTTP_PORT": "0"], directory: directory.path)
-        let shell = Shell(
-            port: try await server.port(after: "listening"), carriers: port, directory: directory.path)
-        let script = try #require(examples.first { $0.name == "native-sign-in" }).text
-        let answer = try JSONValue(parsing: Array(try shell.run(script).utf8)).object
-        #expect(answer?["new_user"] == true && answer?["token"]?.string != nil, "\(String(describing: answer))")
-        for process in [server, provider] {
-            process.send(SIGTERM)
-            #expect(await process.ending().status == 0)
-        }
-    }
 }

@@ -1,3 +1,4 @@
+import CarrierSimulator
 import Foundation
 import LatchkeyClient
 import Synchronization
@@ -8,7 +9,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Digital credentials with the Swift client, at a scripted server: the phone's part is beyond a seam.
+/// Digital credentials with the Swift client. The server offers iOS the link only, so that the other cases are at a
+/// scripted one.
 @Suite("The Swift client with a digital credential")
 struct DigitalCredentialClientTests {
     private static let redirectURI = "com.example.app:/signed-in"
@@ -16,14 +18,12 @@ struct DigitalCredentialClientTests {
         #"{"data":{"dcql_query":{"credentials":[]},"nonce":"n/1"},"protocol":"openid4vp-v1-unsigned"}"#
     private static let credential = #"{"protocol":"openid4vp-v1-unsigned","data":{"vp_token":{"phone":"a~b"}}}"#
 
-    private func methods(_ requirement: String) -> String {
-        """
+    private static let methods = """
         {"methods": [{"method": "of_another_year", "provider": "x", "requires": "y"},
-        {"method": "digital_credential", "provider": "carriers", "requires": "\(requirement)"},
+        {"method": "digital_credential", "provider": "carriers", "requires": "credential_manager"},
         {"method": "redirect", "provider": "number", "operator": "northwind", "requires": "mobile_data"}],
         "fallback": ["google"], "correlation_id": "c"}
         """
-    }
 
     private static let tokens =
         #"{"token":"t","refresh_token":"r","token_type":"bearer","expires":3600,"new_user":true,"correlation_id":"c"}"#
@@ -39,7 +39,7 @@ struct DigitalCredentialClientTests {
     @Test("The request goes to the system as it is, and the system's whole response to the server")
     func signIn() async throws {
         let server = ScriptedServer([
-            "/auth/number/methods": (200, methods("credential_manager")),
+            "/auth/number/methods": (200, Self.methods),
             "/auth/carriers/start": (201, #"{"sign_in_id": "s/1", "request": \#(Self.request), "expires_in": 300}"#),
             "/auth/carriers/start/s%2F1/confirmation": (200, Self.tokens),
         ])
@@ -60,7 +60,7 @@ struct DigitalCredentialClientTests {
     func verification() async throws {
         let path = "/users/me/phone/verifications"
         let server = ScriptedServer([
-            "/auth/number/methods": (200, methods("credential_manager")),
+            "/auth/number/methods": (200, Self.methods),
             path: (201, #"{"verification_id": "v", "status": "pending", "request": \#(Self.request)}"#),
             path + "/v/confirmation": (
                 200,
@@ -92,7 +92,7 @@ struct DigitalCredentialClientTests {
     @Test("A refusal about the phone leads to the next way, one about the user ends", arguments: refusals)
     func refused(status: Int, code: String, goesOn: Bool?) async throws {
         let server = ScriptedServer([
-            "/auth/number/methods": (200, methods("credential_manager")),
+            "/auth/number/methods": (200, Self.methods),
             "/auth/carriers/start": (201, #"{"sign_in_id": "s", "request": \#(Self.request)}"#),
             "/auth/carriers/start/s/confirmation": (status, #"{"error": "\#(code)"}"#),
             "/auth/number/start": (401, #"{"error": "consent_required"}"#),
@@ -132,7 +132,7 @@ struct DigitalCredentialClientTests {
     @Test("A call that is cancelled while the system asks is not continued in another way")
     func cancelled() async throws {
         let server = ScriptedServer([
-            "/auth/number/methods": (200, methods("credential_manager")),
+            "/auth/number/methods": (200, Self.methods),
             "/auth/carriers/start": (201, #"{"sign_in_id": "s", "request": \#(Self.request)}"#),
         ])
         var phone = Phone(cellular: SocketCellularNetwork())
@@ -148,7 +148,7 @@ struct DigitalCredentialClientTests {
     func dismissed() async throws {
         for hasCredentials in [false, true] {
             let server = ScriptedServer([
-                "/auth/number/methods": (200, methods("credential_manager")),
+                "/auth/number/methods": (200, Self.methods),
                 "/auth/carriers/start": (201, #"{"sign_in_id": "s", "request": \#(Self.request)}"#),
             ])
             var phone = Phone()
@@ -160,32 +160,27 @@ struct DigitalCredentialClientTests {
         }
     }
 
-    @Test(
-        "A link is visited over the cellular network, and its code ends the sign-in",
-        arguments: [("code=c%2F1&state=s", true), ("error=login_required&state=s", false)])
-    func link(end: String, isSignedIn: Bool) async throws {
-        let aggregator = try RawHTTPPeer { connection in
-            while connection.readRequest() != nil {
-                connection.send("HTTP/1.1 302 Found\r\nLocation: \(Self.redirectURI)?\(end)\r\n\r\n")
+    @Test("A phone that names no network is signed in by a link of the aggregator, and by none over Wi-Fi")
+    func link() async throws {
+        try await ProviderWalk.withAggregator { walk in
+            let (simulator, network) = (walk.harness.simulator, SocketCellularNetwork())
+            let (latchkey, phone) = (try walk.harness.client(), Phone(cellular: network))
+            simulator.device = .wifi
+            let refused = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
+            #expect(refused.reason == .authorizationStopped)
+            simulator.device = .cellular(operator: "harbor", user: "otto")
+            let outcome = try await latchkey.signInByNumber(on: phone, to: ProviderWalk.appURI)
+            #expect(outcome.method == .digitalCredential)
+            #expect(try await latchkey.me().profile[.phoneNumber] == "+12025550169")
+            #expect(network.requests.allSatisfy { $0.fieldNames == SocketCellularNetwork.namesWithoutApp })
+            let cases: [(String, LatchkeyClient.PhoneVerification.Status)] = [
+                ("+12025550169", .verified), ("+12025550190", .mismatch),
+            ]
+            for (number, status) in cases {
+                let verification = try await latchkey.verifyPhoneNumber(number, on: phone, to: ProviderWalk.appURI)
+                #expect(verification.status == status)
             }
         }
-        defer { aggregator.stop() }
-        let started = #"{"sign_in_id": "s", "authorization_url": "\#(aggregator.url("/link"))"}"#
-        let server = ScriptedServer([
-            "/auth/number/methods": (200, methods("mobile_data")), "/auth/carriers/start": (201, started),
-            "/auth/carriers/start/s/confirmation": (200, Self.tokens),
-            "/auth/number/start": (401, #"{"error": "consent_required"}"#),
-        ])
-        let phone = Phone(mccmnc: "310260", cellular: SocketCellularNetwork())
-        let latchkey = try client(server)
-        let outcome = try await latchkey.signInByNumber(on: phone, to: Self.redirectURI)
-        #expect(
-            server.fields("/auth/carriers/start") == [
-                ["mccmnc": "310260", "method": "digital_credential", "redirect_uri": Self.redirectURI]
-            ])
-        guard isSignedIn else { return #expect(outcome.reason == .consentRequired, "the next way") }
-        #expect(outcome.method == .digitalCredential)
-        #expect(server.fields("/auth/carriers/start/s/confirmation") == [["code": "c/1"]])
     }
 }
 

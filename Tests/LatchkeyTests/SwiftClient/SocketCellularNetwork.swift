@@ -1,8 +1,12 @@
-import CLatchkeySystem
 import Foundation
 import Glibc
 import LatchkeyClient
 import Synchronization
+
+// An app outside of this package has the file, too, and not this module.
+#if canImport(CLatchkeySystem)
+    import CLatchkeySystem
+#endif
 
 /// A phone's cellular network, played by sockets to 127.0.0.1. It records what is sent to whom.
 final class SocketCellularNetwork: CellularNetwork {

@@ -95,7 +95,7 @@ struct SignInConformanceTests {
             let token = Records.hash()
             var record = try Records.signIn(
                 identity, session: Records.session(token: token), newcomers: newcomers)
-            record.tokenUse = use
+            record.tokenUse = .marking(use)
             return (try await store.signIn(record) != nil, token)
         }
         let (identity, other) = (Records.identity("one"), Records.identity("other"))
@@ -114,6 +114,32 @@ struct SignInConformanceTests {
         }
         #expect(try await store.statuses(of: [other]) == [.unknown])
         #expect(try await store.oneTimeRecords(among: [use.handle], at: Records.now) == [use.handle])
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A nonce signs in once, for its purpose and before its end; a sign-in that is refused does not use it",
+        arguments: StoreKind.all)
+    func nonce(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let (nonce, late) = (Records.oneTimeRecord(), Records.oneTimeRecord(lifetime: 0))
+        for record in [nonce, late] { #expect(try await store.addOneTimeRecord(record, insteadOf: [])) }
+        let rows: [(handle: TokenHash, purpose: String, newcomers: SignInRecord.Newcomers, isSignedIn: Bool)] = [
+            (Records.hash(), "test", Records.newcomers(), false), (late.handle, "test", Records.newcomers(), false),
+            (nonce.handle, "another", Records.newcomers(), false), (nonce.handle, "test", .mustRegister, false),
+            (nonce.handle, "test", Records.newcomers(), true), (nonce.handle, "test", Records.newcomers(), false),
+        ]
+        for (index, row) in rows.enumerated() {
+            let identity = Records.identity()
+            var record = try Records.signIn(identity, newcomers: row.newcomers)
+            record.tokenUse = .taking(row.handle, purpose: row.purpose)
+            let signedIn = try await store.signIn(record)
+            #expect((signedIn != nil) == row.isSignedIn, "\(index)")
+            let isUnknown = try await store.statuses(of: [identity]) == [.unknown]
+            #expect(isUnknown == !row.isSignedIn, "\(index)")
+            let isLeft = try await !store.oneTimeRecords(among: [nonce.handle], at: Records.now).isEmpty
+            #expect(isLeft == (index < 4), "\(index)")
+        }
         withExtendedLifetime(holding) {}
     }
 

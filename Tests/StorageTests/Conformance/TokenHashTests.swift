@@ -1,3 +1,4 @@
+import Crypto
 import Primitives
 import StorageModel
 import Testing
@@ -57,6 +58,13 @@ struct TokenHashTests {
             #expect(last.lexicographicallyPrecedes(hash))
             last = hash
         }
+    }
+
+    @Test("of a provider's token begins with its time of issue, and is the digest otherwise")
+    func issuedAt() {
+        let digest = SHA256.hash(data: Array("abc".utf8))
+        let hash = TokenHash(digest, issuedAt: Timestamp(secondsSinceEpoch: 0x0102_0304))
+        #expect(hash.bytes == [1, 2, 3, 4, 0, 0] + digest.dropFirst(6))
     }
 
     @Test("of issuer and subject is an identity's fingerprint")

@@ -59,7 +59,7 @@ struct InterleavingTests {
     static let scenarios = [
         signInAndSignOut, signInAndErasure, signInAndRelinking, signInAndMerge, signInAloneAndMerge,
         signInsOfNewcomer, repeatAndSignOut, repeatAndProviderLogout, rotations,
-        rotationAndSignOut, rotationAndPurge, oneTimeRecord, registrations, edits, lastIdentity, provenNumber,
+        rotationAndSignOut, rotationAndPurge, oneTimeRecord, nonce, registrations, edits, lastIdentity, provenNumber,
         exchangedNumbers, confirmationAndErasure, apiKeys,
     ]
 
@@ -143,7 +143,7 @@ struct InterleavingTests {
 
     private static let signInAloneAndMerge = Scenario(
         "a sign-in that shares no statement, and a merge of its user into another one", without: nil
-    ) { try await roundOfMerge(in: $0) { $0.tokenUse = Records.oneTimeRecord() } }
+    ) { try await roundOfMerge(in: $0) { $0.tokenUse = .marking(Records.oneTimeRecord()) } }
 
     private static func roundOfMerge(
         in store: SQLStore, changing change: (inout SignInRecord) -> Void
@@ -308,6 +308,20 @@ struct InterleavingTests {
         }
         return Interleaving.Round(calls: [call, call, call]) { _ in
             taken.withLock { $0 == 1 ? nil : "it was taken \($0) times" }
+        }
+    }
+
+    private static let nonce = Scenario("two sign-ins with one nonce", without: nil) { store in
+        let record = Records.oneTimeRecord()
+        _ = try await store.addOneTimeRecord(record, insteadOf: [])
+        let signedIn = Shared(0)
+        let call: @Sendable (SQLStore) async throws -> Void = { store in
+            var signIn = try Records.signIn()
+            signIn.tokenUse = .taking(record.handle, purpose: "test")
+            if try await store.signIn(signIn) != nil { signedIn.withLock { $0 += 1 } }
+        }
+        return Interleaving.Round(calls: [call, call]) { _ in
+            signedIn.withLock { $0 == 1 ? nil : "it signed in \($0) times" }
         }
     }
 

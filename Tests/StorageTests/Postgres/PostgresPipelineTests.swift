@@ -108,7 +108,7 @@ struct PostgresPipelineTests {
         _ = try await store.revokeSessions(
             of: owner, except: nil, recording: AuditEvent(at: Records.now, .movedIdentityRefused, user: nil, by: .user))
         var use = try Records.signIn()
-        use.tokenUse = Records.oneTimeRecord()
+        use.tokenUse = .marking(Records.oneTimeRecord())
         var useAgain = try Records.signIn()
         useAgain.tokenUse = use.tokenUse
         let records = try [

@@ -67,10 +67,11 @@ package enum IdentitiesTable {
     package static func insert(
         _ identity: Identity, of user: UserID, by move: Int64? = nil, at now: Timestamp, in db: SQLSession
     ) throws {
-        try db.perform(
-            "INSERT INTO identities (issuer, subject, user_id, created_at, arrived_by) VALUES (?, ?, ?, ?, ?)",
-            identity, user, now, move)
+        try db.perform(insertRow, identity, user, now, move)
     }
+
+    private static let insertRow = SQL.numbered(
+        "INSERT INTO identities (issuer, subject, user_id, created_at, arrived_by) VALUES (?, ?, ?, ?, ?)")
 
     /// Stores by which moves an identity lost the account and got it, and when it was restored.
     package static func update(

@@ -46,6 +46,11 @@ package enum OneTimeRecordsTable {
         INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?) \
         ON CONFLICT DO NOTHING
         """)
+    private static let removeRecord = SQL.numbered(
+        """
+        DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? \
+        RETURNING content, expires_at
+        """)
     private static let deleteRecord = SQL.numbered("DELETE FROM sealed_notes WHERE handle_hash = ?")
 
     /// False, and nothing is stored, if the handle is in use.
@@ -59,10 +64,31 @@ package enum OneTimeRecordsTable {
     package static func take(
         _ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession
     ) throws -> [UInt8]? {
-        try db.all(
-            "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? RETURNING content",
-            handle, purpose, now
-        ) { $0.blob(0) }.first
+        try remove(handle, purpose: purpose, at: now, in: db)?.content
+    }
+
+    private static func remove(
+        _ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession
+    ) throws -> OneTimeRecord? {
+        try db.all(removeRecord, handle, purpose, now) {
+            OneTimeRecord(handle: handle, purpose: purpose, content: $0.blob(0), expiresAt: $0.time(1))
+        }.first
+    }
+
+    /// Uses something up. Returns the record that was stored or taken for it; nil if it was used before.
+    static func use(_ use: OneTimeUse, at now: Timestamp, in db: SQLSession) throws -> OneTimeRecord? {
+        switch use {
+        case .marking(let record): try insert(record, in: db) ? record : nil
+        case .taking(let handle, let purpose): try remove(handle, purpose: purpose, at: now, in: db)
+        }
+    }
+
+    /// Undoes a use in its transaction.
+    static func undo(_ use: OneTimeUse, of record: OneTimeRecord, in db: SQLSession) throws {
+        switch use {
+        case .marking: try delete(record.handle, in: db)
+        case .taking: _ = try insert(record, in: db)
+        }
     }
 }
 

@@ -7,9 +7,13 @@ extension SQLStore {
         let delay = batched == nil ? signIn.commitDelay : max(signIn.commitDelay, CommitDelay.shared)
         return try await writes.submit(locking: signIn.locks, allowing: delay, sharing: batched) { [isShared] db in
             if let result = batched?.output { return result }
-            if let use = signIn.tokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
+            var used: OneTimeRecord?
+            if let use = signIn.tokenUse {
+                used = try OneTimeRecordsTable.use(use, at: signIn.session.createdAt, in: db)
+                if used == nil { return nil }
+            }
             guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
-                if let use = signIn.tokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
+                if let use = signIn.tokenUse, let used { try OneTimeRecordsTable.undo(use, of: used, in: db) }
                 return nil
             }
             var signedIn = user

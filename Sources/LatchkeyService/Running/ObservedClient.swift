@@ -3,15 +3,17 @@ import Logging
 import Primitives
 import Tracing
 
-/// Sends outbound requests as spans of the current trace, with a `traceparent` field (W3C Trace Context).
-struct TracedClient: HTTPClient {
+/// Sends outbound requests as spans of the current trace, with a `traceparent` field (W3C Trace Context), and logs each
+/// with its duration, at `verbose`. No path and no query is logged.
+struct ObservedClient: HTTPClient {
     let client: any HTTPClient
     /// Nil without a tracer: then an incoming trace is passed on, and no new one is started.
     let tracer: (any Tracer)?
+    let logger: Logger
 
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         if let tracer { return try await record(request, with: tracer) }
-        return try await client.send(request.carrying(TraceContext.current?.child()))
+        return try await log(request.carrying(TraceContext.current?.child()))
     }
 
     private func record(
@@ -27,7 +29,7 @@ struct TracedClient: HTTPClient {
             if let destination = request.destination { attributes["latchkey.step"] = destination.step.rawValue }
         }
         do throws(OutboundError) {
-            let response = try await client.send(
+            let response = try await log(
                 request.carrying(TraceContext(of: span, tracer) ?? TraceContext.current?.child()))
             let isError = response.status >= 400
             span.updateAttributes { attributes in
@@ -42,21 +44,8 @@ struct TracedClient: HTTPClient {
             throw error
         }
     }
-}
 
-extension OutboundRequest {
-    fileprivate func carrying(_ context: TraceContext?) -> OutboundRequest {
-        guard let context else { return self }
-        return altered(self) { $0.headers.append(("traceparent", context.traceparent)) }
-    }
-}
-
-/// Logs each outbound request with its duration, at `verbose`. No path and no query is logged.
-struct LoggedClient: HTTPClient {
-    let client: any HTTPClient
-    let logger: Logger
-
-    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+    private func log(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         guard logger.logLevel <= .debug else { return try await client.send(request) }
         let stopwatch = Stopwatch()
         do throws(OutboundError) {
@@ -79,5 +68,12 @@ struct LoggedClient: HTTPClient {
         if let destination = request.destination { metadata["step"] = "\(destination.step.rawValue)" }
         if let correlationID = request.correlationID { metadata["correlation_id"] = "\(correlationID)" }
         logger.debug("outbound request", metadata: metadata)
+    }
+}
+
+extension OutboundRequest {
+    fileprivate func carrying(_ context: TraceContext?) -> OutboundRequest {
+        guard let context else { return self }
+        return altered(self) { $0.headers.append(("traceparent", context.traceparent)) }
     }
 }

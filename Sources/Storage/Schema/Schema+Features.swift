@@ -1,0 +1,107 @@
+/// Tables whose statements are in the modules of the features.
+extension Schema {
+    // Rows of the last day. The number is empty if it never became known. The session's id, not its token, because a
+    // refresh changes the token.
+    static let phoneVerifications = """
+        CREATE TABLE phone_verifications (
+            id_hash BLOB PRIMARY KEY NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            session_id TEXT NOT NULL,
+            phone_number TEXT NOT NULL,
+            operator TEXT NOT NULL,
+            status TEXT NOT NULL,
+            sim_swapped INTEGER,
+            error TEXT,
+            checked_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX phone_verifications_by_user ON phone_verifications (user_id);
+        CREATE INDEX phone_verifications_by_expiry ON phone_verifications (expires_at);
+        """
+
+    // The columns from `status` on are NULL until the browser is back. `phone_number` is what the session has asked
+    // for, and `found_number` what the operator confirmed: only the confirmation shows it. Rows stay for a day, to be
+    // read as failed.
+    static let pendingPhoneVerifications = """
+        CREATE TABLE pending_phone_verifications (
+            id_hash BLOB PRIMARY KEY NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            session_id TEXT NOT NULL,
+            phone_number TEXT,
+            operator TEXT NOT NULL,
+            expires_at INTEGER NOT NULL,
+            wrong_confirmations INTEGER NOT NULL,
+            status TEXT,
+            found_number TEXT,
+            sim_swapped INTEGER,
+            error TEXT,
+            checked_at INTEGER,
+            issuer TEXT,
+            confirmation_hash BLOB
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX pending_phone_verifications_by_user ON pending_phone_verifications (user_id);
+        CREATE INDEX pending_phone_verifications_by_expiry ON pending_phone_verifications (expires_at);
+        """
+
+    // Several instances may make a seal at the same time: the primary key lets one of them have the number.
+    static let auditSeals = """
+        CREATE TABLE audit_seals (
+            number INTEGER PRIMARY KEY,
+            last_serial INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            jws TEXT NOT NULL,
+            entries BLOB NOT NULL
+        ) STRICT;
+        """
+
+    /// The condition of an update that leaves an audit event as it was: it adds a salt and the digest of the details to
+    /// an event of a version without seals, or it erases the details.
+    private static let isAllowed = """
+        NEW.serial IS NOT DISTINCT FROM OLD.serial AND NEW.time IS NOT DISTINCT FROM OLD.time
+        AND NEW.kind IS NOT DISTINCT FROM OLD.kind AND NEW.user_id IS NOT DISTINCT FROM OLD.user_id
+        AND NEW.actor IS NOT DISTINCT FROM OLD.actor AND NEW.request_id IS NOT DISTINCT FROM OLD.request_id
+        AND ((OLD.salt IS NULL AND OLD.details_digest IS NULL AND NEW.salt IS NOT NULL
+                AND NEW.details_digest IS NOT NULL AND NEW.details = OLD.details)
+            OR (OLD.salt IS NOT NULL AND NEW.salt IS NULL AND NEW.details = '{}'
+                AND OLD.details_digest IS NOT NULL AND NEW.details_digest IS NOT DISTINCT FROM OLD.details_digest))
+        """
+
+    static let auditGuards = """
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        WHEN NOT (\(isAllowed))
+        BEGIN
+            SELECT RAISE(ABORT, 'audit events are never changed');
+        END;
+        CREATE TRIGGER audit_seals_stay_as_they_are BEFORE UPDATE ON audit_seals
+        BEGIN
+            SELECT RAISE(ABORT, 'audit seals are never changed');
+        END;
+        """
+    static let auditGuardsOnPostgres = """
+        CREATE FUNCTION audit_events_stay_as_they_are() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN
+            IF \(isAllowed) THEN RETURN NEW; END IF;
+            RAISE EXCEPTION 'audit events are never changed' USING ERRCODE = 'restrict_violation';
+        END$$;
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        FOR EACH ROW EXECUTE FUNCTION audit_events_stay_as_they_are();
+        CREATE FUNCTION audit_seals_stay_as_they_are() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN RAISE EXCEPTION 'audit seals are never changed' USING ERRCODE = 'restrict_violation'; END$$;
+        CREATE TRIGGER audit_seals_stay_as_they_are BEFORE UPDATE ON audit_seals
+        FOR EACH ROW EXECUTE FUNCTION audit_seals_stay_as_they_are();
+        """
+
+    // What became of failed sign-ins, for administrators. The serials are in the order of time, so that the time needs
+    // no index. The index by cause has all that a removal looks at, so that it reads no contents.
+    static let capsules = """
+        CREATE TABLE capsules (
+            serial INTEGER PRIMARY KEY,
+            correlation_id TEXT NOT NULL,
+            time INTEGER NOT NULL,
+            content TEXT NOT NULL,
+            cause TEXT NOT NULL DEFAULT ''
+        ) STRICT;
+        CREATE INDEX capsules_by_correlation_id ON capsules (correlation_id);
+        CREATE INDEX capsules_by_cause ON capsules (cause, serial, time);
+        """
+}
