@@ -76,8 +76,8 @@ package typealias AccountEnding = @Sendable () async -> [String]
 
 /// Sign-ins by redirects, for features that send browsers to providers. One feature has it.
 package protocol BrowserRedirects: Sendable {
-    /// The path of the page that has the ways to sign in, with a query that has the browser go on to a URL afterwards if
-    /// that is allowed.
+    /// The path of the page that has the ways to sign in, with a query that has the browser go on to a URL afterwards
+    /// if that is allowed.
     func signInPage(returningTo url: String?) -> String
 
     /// How long a browser may be away, in seconds.

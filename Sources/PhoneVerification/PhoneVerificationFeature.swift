@@ -48,9 +48,9 @@ package struct PhoneVerificationSettings: FeatureSettings {
             + configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
                 (
                     "providers",
-                    "\(provider.path) has desktop: on, so an attacker who makes another person scan a QR code gets that "
-                        + "person's number verified; the person's own account loses it, and cannot sign in where the "
-                        + "number is its only way in", "set desktop to off"
+                    "\(provider.path) has desktop: on, so an attacker who makes another person scan a QR code gets "
+                        + "that person's number verified; the person's own account loses it, and cannot sign in where "
+                        + "the number is its only way in", "set desktop to off"
                 )
             }
             + configuration.providers.filter {
@@ -58,8 +58,8 @@ package struct PhoneVerificationSettings: FeatureSettings {
             }.map { provider in
                 (
                     "providers",
-                    "\(provider.id) has operator_token_prefix: \(OperatorCredentials.prefix), so that nothing checks the "
-                        + "digital credentials that apps send", "set digital_credential of the operator instead"
+                    "\(provider.id) has operator_token_prefix: \(OperatorCredentials.prefix), so that nothing checks "
+                        + "the digital credentials that apps send", "set digital_credential of the operator instead"
                 )
             }
             + configuration.servers.filter { server in
@@ -194,8 +194,8 @@ package final class PhoneVerificationOutcomes: Sendable {
             rows: [
                 .init(
                     "operator",
-                    "the name in the configuration of the mobile operator, or of a provider that has none; empty if the "
-                        + "request did not come to one; `other` for all beyond \(Self.capacity)")
+                    "the name in the configuration of the mobile operator, or of a provider that has none; empty if "
+                        + "the request did not come to one; `other` for all beyond \(Self.capacity)")
             ], by: [outcomes])
         total = BoundedRows(capacity: Self.capacity, other: "other") { Counter(family.row($0)) }
         metrics = [total.metric(family) { $0 }]

@@ -7,8 +7,8 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// Introspection and revocation for the administrator's other services (docs/sessions.md), and authentication for proxies
-/// in front of them (docs/forward-authentication.md).
+/// Introspection and revocation for the administrator's other services (docs/sessions.md), and authentication for
+/// proxies in front of them (docs/forward-authentication.md).
 package struct ServicesFeature: Feature {
     private let forwardAuthentication: ForwardAuthentication
 
@@ -114,8 +114,8 @@ package struct ServicesFeature: Feature {
             "Tell a proxy whose request it has",
             """
             For reverse proxies that ask before they send a request to an application: nginx, Traefik, Caddy, Envoy. A \
-            trusted proxy needs no API key. Envoy asks at `/forward-auth`, to which it appends the path of the request; \
-            there every method is served.
+            trusted proxy needs no API key. Envoy asks at `/forward-auth`, to which it appends the path of the \
+            request; there every method is served.
             """,
             parameters: [
                 .query("rd", .text("Where the browser goes on after it has signed in, if that is allowed.")),

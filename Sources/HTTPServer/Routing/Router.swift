@@ -9,8 +9,8 @@ public import Primitives
 /// ```
 ///
 /// A literal segment wins over a `{name}`. The handler of `GET` also serves `HEAD` (the connection omits the content),
-/// and the router itself serves `OPTIONS` where a route does not. An unknown path is 404, a known one with another method 405 with `Allow`
-/// (RFC 9110 sections 15.5.5, 15.5.6). Paths without a route are looked up in ``files`` first.
+/// and the router itself serves `OPTIONS` where a route does not. An unknown path is 404, a known one with another
+/// method 405 with `Allow` (RFC 9110 sections 15.5.5, 15.5.6). Paths without a route are looked up in ``files`` first.
 public struct Router: Sendable {
     /// In the order in which their patterns were added. Matches have numbers of them, because a copy of a route would
     /// count references that all loops share.

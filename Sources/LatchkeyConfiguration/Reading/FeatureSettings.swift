@@ -72,8 +72,8 @@ struct FeatureValues: Sendable {
 package typealias ProviderReader =
     @Sendable (inout ProviderDraft, inout ReadingContext) -> [Configuration.Provider]
 
-/// Kinds of provider that a feature brings: their readers, the keys that only they have, and of those that hold lists of
-/// groups the name of such a group in the schema, with its keys.
+/// Kinds of provider that a feature brings: their readers, the keys that only they have, and of those that hold lists
+/// of groups the name of such a group in the schema, with its keys.
 package typealias ProviderKinds = (
     readers: [ProviderKind: ProviderReader], settings: [Setting<ProviderDraft>],
     lists: [(key: String, definition: String, settings: [Setting<ProviderDraft>])]

@@ -33,7 +33,7 @@ extension RedirectsFeature {
             responses: [.text("text/html", "The page.", setsCookie: true), .redirect()]),
         APIOperation(
             .post, "/sign-in", "renewByForm", .sessions, .browser, "Renew the session, by the form of that page",
-            "Exchanges the refresh token of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
+            "Exchanges the refresh token of the cookies, and returns to `/sign-in`. Only pages of this origin may.",
             responses: [.redirect()], refusals: [.crossSite]),
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
@@ -104,8 +104,8 @@ extension RedirectsFeature {
         may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it. With \
         an `operator_token` or a `token` no browser is needed: the start is a sign-in then, as `signIn`. At a provider \
         of kind `aggregator`, and with the `method` `digital_credential` at one of kind `camara`, the phone's digital \
-        credential is awaited: `confirmSignIn` ends the sign-in. For that, or with a token, a page of this server's own \
-        origin sends the `client_type` `web`.
+        credential is awaited: `confirmSignIn` ends the sign-in. For that, or with a token, a page of this server's \
+        own origin sends the `client_type` `web`.
         """,
         body: APIOperation.Body(
             schema: "AppStart",

@@ -11,7 +11,8 @@ struct OperatorCredentialFlowTests {
         "digital_credential:", "  origins: ['\(origin)']", "  certificate_file: credentials.pem",
         "  certificate_key_file: credentials.key", "  consent: Sign in to the shop",
         #"  encryption_key: '{"kty": "EC", "crv": "P-256", "kid": "k-1","#,
-        #"    "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}'"#,
+        #"    "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","#,
+        #"    "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}'"#,
     ]
 
     private func start(_ walk: NumberWalk) async throws -> JSONObject {
