@@ -11,7 +11,8 @@ extension AdminService {
         @Option(name: .customLong("id"), help: "The user's number.")
         var number: Int64?
 
-        @Option(help: "The public id, which the API returns as zenkey_sub.")
+        // It may begin with a hyphen, as a subject may.
+        @Option(parsing: .unconditional, help: "The public id, which the API returns as zenkey_sub.")
         var publicID: String?
 
         @Option(help: "The e-mail address, in upper or lower case.")
@@ -23,7 +24,7 @@ extension AdminService {
         @Option(help: "The issuer of an identity; with --subject.")
         var issuer: String?
 
-        @Option(help: "The subject of an identity; with --issuer.")
+        @Option(parsing: .unconditional, help: "The subject of an identity; with --issuer.")
         var subject: String?
 
         package init() {}

@@ -137,7 +137,7 @@ struct RelinkUserCommand: AsyncParsableCommand {
     @Option(help: "The issuer of the new identity.")
     var issuer: String
 
-    @Option(help: "The subject of the new identity.")
+    @Option(parsing: .unconditional, help: "The subject of the new identity.")
     var subject: String
 
     @Option(help: "The fingerprint of the identity to replace, or its beginning; required if the user has several.")

@@ -52,6 +52,13 @@ import Testing
         }
     }
 
+    @Test("A public id and a subject may begin with a hyphen")
+    func hyphens() throws {
+        for arguments in [["--public-id", "-a"], ["--issuer", "https://a.example", "--subject", "--b"]] {
+            #expect(throws: Never.self) { try AdminService.UserSelection.parse(arguments) }
+        }
+    }
+
     @Test("An unknown user and an incomplete or ambiguous selection are errors")
     func notFound() async throws {
         try await SignInHarness.with { harness in
