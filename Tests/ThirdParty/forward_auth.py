@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has nginx and Caddy, configured as in Config/forward-auth, ask Latchkey whose each request is (scripts/third-party).
+"""Has nginx and Caddy, configured as in Config/forward-auth, ask Latchkey which user each request is from (scripts/third-party).
 
 Many browsers at once, each of another user, call an application behind the proxy. The application must get the identity
 of the browser that called, and never another one.
