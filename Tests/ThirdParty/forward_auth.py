@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Has nginx and Caddy, configured as in Config/forward-auth, ask Latchkey which user each request is from (scripts/third-party).
+"""Has nginx and Caddy, configured as in Config/forward-auth, ask Latchkey which user each request is from.
 
 Many browsers at once, each of another user, call an application behind the proxy. The application must get the identity
-of the browser that called, and never another one.
+of the browser that called, and never another one. scripts/third-party runs it.
 
     Tests/ThirdParty/forward_auth.py --latchkey .build/debug/latchkey --caddy .build/caddy/usr/bin/caddy
 """
