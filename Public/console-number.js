@@ -18,7 +18,7 @@ const REASONS = {
 
 /** What proves the number of an app's phone, and what happens, by the name of the way in the API. */
 const WAYS = {
-  digital_credential: ["The phone’s wallet", "The phone asks its user, and gives the app a sealed credential."],
+  digital_credential: ["The phone’s wallet", "The phone asks its user, and gives the app an encrypted credential."],
   operator_token: ["The SIM card", "The operator knows the card, and gives the app a token. The user sees nothing."],
   firebase_pnv: ["Google’s library", "Google asks the operator, and gives the app a token. The user agrees once."],
   redirect: ["The mobile network", "The operator knows whose connection it is. The user sees nothing."],

@@ -83,8 +83,8 @@ struct AccessLog: Sendable {
     }
 
     /// The path, without the handle of a backchannel authentication or of a sign-in that was started, which can be
-    /// exchanged for a session. A path that is mistyped has none, either: the request is refused, and the handle stays
-    /// valid.
+    /// exchanged for a session, and without the application's path that Envoy appends. The handle of a mistyped path is
+    /// left out, too: the request is refused, and the handle stays valid.
     private static func withoutHandle(_ path: String) -> String {
         let segments = path.split(ascii: "/", omittingEmptySubsequences: false)
         let last = segments.firstIndex {

@@ -1,9 +1,6 @@
 import CarrierSimulator
 import LatchkeyConfiguration
-import LatchkeyFeatures
-import LatchkeyService
 import Primitives
-import SignIn
 
 /// What an app on a phone has besides: an account of the system, and two more ways to prove the phone number.
 extension CarrierSimulator {
@@ -19,13 +16,10 @@ extension CarrierSimulator {
         let client: [(name: String, value: JSONValue?)] = [
             ("client_id", .string(Demo.clientID)), ("client_secret", .string(secret.exposed)),
         ]
-        let types = Demo.clientTypes.sorted { $0.key < $1.key }.map { uri, types in
-            (name: uri, value: JSONValue?.some(.texts(types.map(\.rawValue).sorted())))
-        }
         let accounts =
             client + [
                 ("issuer", .string(base + "/providers/google")), ("native_audiences", .texts([Demo.clientID])),
-                ("redirect_uris", .texts([Demo.redirectURI] + Demo.pages)), ("client_types", .object(of: types)),
+                ("redirect_uris", .texts([Demo.redirectURI] + Demo.pages)), ("client_types", Self.clientTypes),
             ]
         let carriers =
             client + [
@@ -42,13 +36,7 @@ extension CarrierSimulator {
             ("jwks_uri", .string(firebaseKeysURL ?? "")), ("register_unknown_numbers", true),
         ]
         return [("google", accounts), ("carriers", carriers), ("firebase", firebase)].flatMap { name, members in
-            let file: JSONValue = .object(of: [
-                ("allow_loopback_http", true), ("providers", .object(of: [(name, .object(of: members))])),
-            ])
-            let loader = ConfigurationLoader(
-                FeatureList.standard.settings,
-                files: FileReader { (_, _) throws(FileReader.ReadError) in .init(bytes: Array(file.text.utf8)) })
-            return (try? loader.load(file: "demo", environment: [:], purpose: .demo))?.configuration.providers ?? []
+            Self.configured(name, .object(of: members))
         }
     }
 }

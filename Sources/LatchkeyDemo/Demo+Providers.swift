@@ -66,23 +66,33 @@ extension CarrierSimulator {
                 ("client_id", .string(Demo.numberClientID)), ("private_key_file", "key"),
             ])
         }
-        let types: [(name: String, value: JSONValue?)] = Demo.clientTypes.map { uri, types in
-            (uri, .texts(types.map(\.rawValue)))
-        }
         let provider: JSONValue = .object(of: [
             ("kind", "camara"), ("name", "Phone number"), ("purpose", "dpv:FraudPreventionAndDetection"),
             ("sim_swap", .object(of: [("max_age_hours", 72)])), ("redirect_uris", .texts(redirectURIs)),
-            ("client_types", .object(of: types)), ("operators", .array(operators)),
+            ("client_types", Self.clientTypes), ("operators", .array(operators)),
         ])
+        return Self.configured(Self.numberProvider, provider, files: ["key": key.exposed])
+    }
+
+    static let clientTypes = JSONValue.object(
+        of: Demo.clientTypes.sorted { $0.key < $1.key }.map { uri, types in
+            (name: uri, value: .texts(types.map(\.rawValue).sorted()))
+        })
+
+    /// The providers of a section of `providers`; none in a build that lacks their feature.
+    /// - Parameter files: The texts of the files that the section names.
+    static func configured(
+        _ name: String, _ section: JSONValue, files: [String: String] = [:]
+    ) -> [Configuration.Provider] {
         let file: JSONValue = .object(of: [
-            ("allow_loopback_http", true), ("providers", .object(of: [(Self.numberProvider, provider)])),
+            ("allow_loopback_http", true), ("providers", .object(of: [(name, section)])),
         ])
-        let texts = ["file": file.text, "key": key.exposed]
-        let files = FileReader { (path, _) throws(FileReader.ReadError) in
+        let texts = files.merging(["file": file.text]) { $1 }
+        let reader = FileReader { (path, _) throws(FileReader.ReadError) in
             guard let text = texts[path] else { throw .notFound }
             return FileReader.Contents(bytes: Array(text.utf8))
         }
-        let loader = ConfigurationLoader(FeatureList.standard.settings, files: files)
+        let loader = ConfigurationLoader(FeatureList.standard.settings, files: reader)
         return (try? loader.load(file: "file", environment: [:], purpose: .demo))?.configuration.providers ?? []
     }
 }

@@ -126,13 +126,13 @@ package struct PhoneVerificationFeature: Feature {
     func aggregator(
         _ provider: String, _ server: AuthorizationServer, _ rules: AggregatorRules, _ numberRules: NumberSignInRules
     ) -> CredentialNumbers {
-        let adapter: any CredentialAggregator =
+        let adapter: any CredentialRedeemer =
             switch rules.adapter {
             case .sessions: SessionAggregator(server: server, rules: rules)
             }
         return CredentialNumbers(
             reference: ProviderReference(provider: provider), server: server, rules: rules,
-            signIns: signIns(numberRules), aggregator: adapter)
+            signIns: signIns(numberRules), redeemer: adapter)
     }
 
     private func signIns(_ rules: NumberSignInRules) -> NumberSignIns {

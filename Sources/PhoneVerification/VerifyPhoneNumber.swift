@@ -211,9 +211,9 @@ extension VerifyPhoneNumber {
     /// How a question chooses its operator, and its provider. It is counted for its user.
     /// - Parameters:
     ///   - countsNumber: Whether it is refused if the number's allowance is used up.
-    ///   - isCandidate: Whether a provider is the one that a question without a name can mean.
+    ///   - isCandidate: Whether a question that names no provider can be for this one.
     /// - Returns: Without a number if the question names none, and the profile has none.
-    /// - Throws: As ``inquiry(_:of:_:)``, but what Telco Finder's failure is.
+    /// - Throws: As ``inquiry(_:of:_:)``, except for failures of Telco Finder.
     func admit(
         _ question: Question, of user: User, countsNumber: Bool = true, at isCandidate: (Provider) -> Bool
     ) async throws(SignInError) -> (OperatorChoice, Provider) {

@@ -403,7 +403,8 @@ package protocol RequestVerifier: Sendable {
     /// Says who the user is, by the code or the token of a request.
     func verifyUser(of run: SignInRun, at provider: ProviderMetadata) async throws(SignInError) -> VerifiedSignIn
 
-    /// Whether the store alone knows that a request was done, by what it has used up.
+    /// Whether the request uses something up in the store, which then refuses a second one. Such requests are not kept
+    /// among the recent ones.
     var isForOneUse: Bool { get }
 }
 

@@ -14,7 +14,7 @@ struct App {
 
     private static let redirectURI = "com.example.app:/callback"
 
-    /// What plays the phone, and those whom its user has an account or a contract with.
+    /// Plays the phone, the provider of its account, and the mobile operators.
     let simulator: URL
     let latchkey: Latchkey
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Has nginx and Caddy, configured as in Config/forward-auth, ask Latchkey whose each request is (scripts/third-party).
+"""Has nginx and Caddy, configured as in Config/forward-auth, ask Latchkey which user each request is from.
 
 Many browsers at once, each of another user, call an application behind the proxy. The application must get the identity
-of the browser that called, and never another one.
+of the browser that called, and never another one. scripts/third-party runs it.
 
     Tests/ThirdParty/forward_auth.py --latchkey .build/debug/latchkey --caddy .build/caddy/usr/bin/caddy
 """
@@ -28,7 +28,10 @@ from provider_walk import HERE, Browser, check, free_port, running, submit
 CONFIGURATIONS = HERE.parent.parent / "Config" / "forward-auth"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 FORGED = {"X-Auth-User": "u_forged", "X_Auth_User": "u_forged", "X-Auth_User": "u_forged", "X_Auth-User": "u_forged",
-          "X-Auth-Session": "forged", "x-auth-email": "forged@example.org",
+          "X-Auth-Session": "forged", "x-auth-email": "forged@example.org", "X-Auth-Phone-Number": "forged",
+          "X-Auth-Username": "forged", "X-Auth-Name": "forged", "X-Auth-Given-Name": "forged",
+          "X-Auth-Family-Name": "forged", "X-Auth-Postal-Code": "forged", "X-Auth-User-Id": "forged",
+          "X-Auth-Client-Id": "forged",
           "X-Forwarded-Host": "evil.example", "X-Forwarded-Uri": "/evil", "X-Forwarded-Proto": "https",
           "X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}
 COOKIE = "latchkey_session"
@@ -215,7 +218,7 @@ def walk(person, base, count, sessions, barrier, times):
         cookies = "; ".join(value for field, value in seen["fields"] if field == "cookie")
         if cookies != "theme=dark; z=1; notlatchkey_a=b":
             wrong.append(f"{path} came with the cookies {cookies}")
-        if any("forged" in value for value in identity(seen, "user") + session + identity(seen, "email")):
+        if any("forged" in value for field, value in seen["fields"] if field.replace("_", "-").startswith("x-auth-")):
             wrong.append(f"{path} came with what the client claims")
     return wrong
 

@@ -135,7 +135,7 @@ extension Configuration {
         public var others: [Provider] = []
         /// Whether users sign in there; not at a server of ``others``.
         public var hasSignIns = true
-        /// Those that it has besides its clients', each with the setting that names it.
+        /// Certificates besides those of its clients, each with the setting that names it.
         public var certificates: [(setting: String, certificate: TLSClientCertificate)] = []
         private var ofFeatures = FeatureValues()
 

@@ -61,7 +61,7 @@ enum CredentialProof: Sendable {
 }
 
 /// What an aggregator, or a mobile operator, says of a phone.
-struct AggregatorFinding: Sendable {
+struct CredentialFinding: Sendable {
     /// Nil if it only compares numbers.
     let number: MSISDN?
     /// Whether the phone has the number that was asked for; nil if the aggregator does not say.
@@ -72,8 +72,8 @@ struct AggregatorFinding: Sendable {
     var identity: Identity?
 }
 
-/// Who redeems credentials: two calls, of an API that an adapter knows.
-protocol CredentialAggregator: Sendable {
+/// Redeems credentials: an aggregator, by an API of two calls that an adapter knows, or a mobile operator.
+protocol CredentialRedeemer: Sendable {
     /// Begins a session.
     func prepare(
         _ inquiry: CredentialInquiry, _ correlationID: CorrelationID
@@ -84,12 +84,12 @@ protocol CredentialAggregator: Sendable {
     /// - Returns: Nil as long as no phone has scanned the QR code.
     func process(
         _ session: CredentialSession, _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
-    ) async throws(SignInError) -> AggregatorFinding?
+    ) async throws(SignInError) -> CredentialFinding?
 }
 
 /// An aggregator whose sessions are prepared by one call and ended by another, both `POST` with JSON, with an access
 /// token of this server's own. The names of the members are configured.
-struct SessionAggregator: CredentialAggregator {
+struct SessionAggregator: CredentialRedeemer {
     let server: AuthorizationServer
     let rules: AggregatorRules
 
@@ -115,7 +115,7 @@ struct SessionAggregator: CredentialAggregator {
 
     func process(
         _ session: CredentialSession, _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
-    ) async throws(SignInError) -> AggregatorFinding? {
+    ) async throws(SignInError) -> CredentialFinding? {
         var body = JSONValue.object(of: [])
         let name = try? JSONValue(parsing: Array(session.session.utf8))
         body = Self.adding(name ?? .null, at: rules.path(of: .session)[...], to: body)
@@ -170,14 +170,14 @@ struct SessionAggregator: CredentialAggregator {
         ]).text
     }
 
-    private func finding(_ object: JSONObject) throws(OIDCError) -> AggregatorFinding {
+    private func finding(_ object: JSONObject) throws(OIDCError) -> CredentialFinding {
         let (number, flag) = (rules.value(.phoneNumber, in: object), rules.value(.verified, in: object))
         let (known, isVerified) = (number?.string.flatMap(MSISDN.init), flag?.bool)
         // What is there must be readable: a flag that is not would say as much as none.
         guard known != nil || isVerified != nil, number == nil || known != nil, flag == nil || isVerified != nil else {
             throw .unusable("The aggregator's response has neither a phone number nor whether it is verified.")
         }
-        return AggregatorFinding(
+        return CredentialFinding(
             number: known, isVerified: isVerified,
             sim: SIMSwapFinding(rules.value(.simSwap, in: object)?.object))
     }

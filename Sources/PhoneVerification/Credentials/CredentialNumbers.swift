@@ -13,7 +13,7 @@ package struct CredentialNumbers: ProofGroup {
     package let server: AuthorizationServer
     let rules: AggregatorRules
     let signIns: NumberSignIns
-    let aggregator: any CredentialAggregator
+    let redeemer: any CredentialRedeemer
 
     package var kind: ProviderKind { .aggregator }
     var proofNeeded: SignInError { .credentialNeeded }
@@ -85,7 +85,7 @@ package struct CredentialNumbers: ProofGroup {
             strategy: strategy, number: number, network: wanted.choice.network, redirectURI: wanted.redirectURI,
             nonce: Secret(environment.random.token()), code: Secret(environment.random.token()))
         let start = environment.clock.now()
-        let prepared = try await aggregator.prepare(inquiry, correlationID)
+        let prepared = try await redeemer.prepare(inquiry, correlationID)
         let session = CredentialSession(
             provider: reference.text, clientID: client.id, strategy: strategy, number: number, nonce: inquiry.nonce,
             code: inquiry.code, session: prepared.session, start: start)
@@ -93,12 +93,12 @@ package struct CredentialNumbers: ProofGroup {
         return (strategy, prepared)
     }
 
-    /// Ends a session, once at all servers: checks what can be checked here, and then asks the aggregator.
+    /// Ends a session, once at all servers: checks what can be checked here, and then has the credential redeemed.
     /// - Returns: Nil as long as no phone has scanned the QR code.
     func finding(
         of session: CredentialSession, under id: Secret, for purpose: EncryptedOneTimeStore.Purpose,
         _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
-    ) async throws(SignInError) -> AggregatorFinding? {
+    ) async throws(SignInError) -> CredentialFinding? {
         run.begin(.validate)
         switch (session.strategy, proof) {
         case (.ts43, .credential(let text)): try check(text, session, run)
@@ -107,9 +107,9 @@ package struct CredentialNumbers: ProofGroup {
         }
         if session.strategy != .desktop { try await spend(id, for: purpose) }
         run.begin(.number)
-        let found: AggregatorFinding?
+        let found: CredentialFinding?
         do throws(SignInError) {
-            found = try await aggregator.process(session, proof, run, at: provider)
+            found = try await redeemer.process(session, proof, run, at: provider)
         } catch {
             // The session is spent, whatever came to the other server.
             throw session.strategy == .desktop ? error : error.afterCode
@@ -119,7 +119,7 @@ package struct CredentialNumbers: ProofGroup {
     }
 
     /// Refuses a number whose SIM was changed lately, if the rules say so.
-    func check(_ found: AggregatorFinding, _ run: SignInRun) throws(SignInError) {
+    func check(_ found: CredentialFinding, _ run: SignInRun) throws(SignInError) {
         // A mobile operator was asked by its own rules.
         guard let sim = found.sim, found.identity == nil else { return }
         run.note(sim.rawValue, as: "sim_swap")
@@ -233,7 +233,7 @@ extension EncryptedOneTimeStore.Purpose {
 }
 
 extension CredentialSession {
-    /// The session of an id, with whose it is; nil if it is unknown, used or expired.
+    /// The session of an id; nil if it is unknown, used or expired.
     init?(
         _ id: Secret, for purpose: EncryptedOneTimeStore.Purpose, of useCases: UseCases
     ) async throws(SignInError) {
@@ -243,7 +243,7 @@ extension CredentialSession {
         self = session
     }
 
-    /// Nil if it is not configured any more.
+    /// Where the session was begun; nil if it is not configured any more.
     func numbers(in providers: Providers) -> CredentialNumbers? {
         let reference = ProviderReference(text: provider)
         return providers[reference.provider]?.credentials(of: reference.operatorName)

@@ -208,7 +208,7 @@ extension VerifyPhoneNumber {
         }
     }
 
-    /// Whether a verification without a session must be by redirects: nobody redeems credentials where it was begun.
+    /// Whether a verification without a session must be by redirects: no credentials are redeemed where it was begun.
     private func isByRedirects(_ subject: PhoneVerification) -> Bool {
         let name = subject.operatorName
         return environment.providers.all.allSatisfy { provider in
@@ -239,7 +239,7 @@ extension VerifyPhoneNumber {
     }
 }
 
-extension AggregatorFinding {
+extension CredentialFinding {
     /// - Parameter asked: The number that the aggregator was asked about; nil if it was to tell the number.
     fileprivate func outcome(
         of subject: PhoneVerification, _ asked: MSISDN?, at now: Timestamp

@@ -6,7 +6,7 @@ import StorageModel
 
 /// A mobile operator that redeems digital credentials at its token endpoint, as it redeems operator tokens. This server
 /// makes the request for the phone itself, so a session costs nothing until a credential is there.
-struct OperatorCredentials: CredentialAggregator {
+struct OperatorCredentials: CredentialRedeemer {
     /// What is before a credential where it names the user (login_hint, or sub of a JWT).
     static let prefix = "vp_token:"
 
@@ -63,7 +63,7 @@ struct OperatorCredentials: CredentialAggregator {
 
     func process(
         _ session: CredentialSession, _ proof: CredentialProof, _ run: SignInRun, at provider: ProviderMetadata
-    ) async throws(SignInError) -> AggregatorFinding? {
+    ) async throws(SignInError) -> CredentialFinding? {
         guard case .credential(let text) = proof else { throw .internalFault }
         let settings = mobileOperator.settings
         let tokens = try await run.tokens(
@@ -71,8 +71,8 @@ struct OperatorCredentials: CredentialAggregator {
             pausing: operators.pause)
         let directory = OperatorDirectory(operators: operators, environment: run.environment)
         let found = try await run.number(session.number, from: settings, with: tokens, at: provider, directory)
-        guard let found else { return AggregatorFinding(number: nil, isVerified: false) }
-        return AggregatorFinding(
+        guard let found else { return CredentialFinding(number: nil, isVerified: false) }
+        return CredentialFinding(
             number: found.number, isVerified: session.number == nil ? nil : true, sim: found.sim,
             identity: Identity(of: found.idToken, or: found.number, from: provider.issuer))
     }
@@ -91,7 +91,7 @@ extension MobileOperators {
         return CredentialNumbers(
             reference: ProviderReference(provider: provider, operatorName: operatorName), server: found.server,
             rules: rules, signIns: signIns,
-            aggregator: OperatorCredentials(operators: self, mobileOperator: found, rules: request))
+            redeemer: OperatorCredentials(operators: self, mobileOperator: found, rules: request))
     }
 }
 
@@ -104,8 +104,8 @@ extension Identity {
 }
 
 extension Provider {
-    /// Whose phones prove their numbers by credentials: an aggregator's, or those of one mobile operator; nil for a
-    /// provider of another kind, or an operator that redeems none.
+    /// The numbers that phones prove by credentials at an aggregator, or at one mobile operator; nil for a provider of
+    /// another kind, and for an operator that redeems no credentials.
     func credentials(of operatorName: String? = nil) -> CredentialNumbers? {
         group as? CredentialNumbers ?? mobileOperators?.credentials(of: operatorName)
     }
@@ -115,7 +115,7 @@ extension Provider {
         credentials() != nil || mobileOperators?.all.contains { $0.settings.credentials != nil } == true
     }
 
-    /// Those that a request chooses.
+    /// As ``credentials(of:)``, of the aggregator, or of the operator that a request chooses.
     /// - Throws: `invalid_request` at a provider of another kind; `operator_unknown` for an operator that redeems no
     ///   credentials; as ``OperatorDirectory/choose(_:_:_:)``.
     func credentials(

@@ -205,7 +205,7 @@ extension RedirectSignIn {
         }
         page.address = address
         var response = page.response
-        // Kept while the browser is at the provider. Who comes to the page for another reason has given it up.
+        // Kept while the browser is at the provider. A user who comes to the page for another reason has given it up.
         if let named, page.user == nil {
             response.headers.append(api.cookies.setDestination(named, seconds: feature.lifetime))
         } else if kept != nil, page.outcome == nil {

@@ -91,7 +91,7 @@ extension Schema {
         FOR EACH ROW EXECUTE FUNCTION audit_seals_stay_as_they_are();
         """
 
-    // What became of failed sign-ins, for administrators. The serials are in the order of time, so that the time needs
+    // Records of failed sign-ins, for administrators. The serials are in the order of time, so that the time needs
     // no index. The index by cause has all that a removal looks at, so that it reads no contents.
     static let capsules = """
         CREATE TABLE capsules (

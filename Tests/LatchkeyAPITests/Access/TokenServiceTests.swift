@@ -123,7 +123,7 @@ struct TokenServiceTests {
             let answer = try await signed(app, "token=\(token)", by: name, accept: accept)
             #expect(answer.json?["active"]?.bool == true, "\(name ?? "nil") \(accept)")
         }
-        // A name beside another credential is nobody's.
+        // A name beside an API key says nothing about the service.
         let beside: HTTPFields = [
             .contentType: "application/x-www-form-urlencoded", .accept: Self.signedType,
             .authorization: "Basic \(Self.base64("shop:anything"))",
