@@ -421,14 +421,14 @@ class Stage:
         """An operator token of a user's SIM."""
         body = urllib.parse.urlencode({"user": user}).encode()
         url = self.own.simulator + "/operators/northwind/operator-tokens"
-        return json.load(urllib.request.urlopen(url, body, timeout=10))["operator_token"]
+        return json.load(urllib.request.urlopen(url, body, timeout=120))["operator_token"]
 
     @contextlib.contextmanager
     def fault(self, name):
         """A fault of the operator northwind."""
         def turn(faults):
             body = urllib.parse.urlencode({"faults": faults}).encode()
-            urllib.request.urlopen(self.own.simulator + "/operators/northwind/faults", body, timeout=10).read()
+            urllib.request.urlopen(self.own.simulator + "/operators/northwind/faults", body, timeout=120).read()
 
         turn(name)
         try:
@@ -446,7 +446,7 @@ class Stage:
         self.browser.forget_cookie("latchkey_session")
         self.own.refreshes = self.own.most_together = 0
         # The second refresh comes without locks, and not with them.
-        self.own.hold_seconds = 2 if with_locks else 20
+        self.own.hold_seconds = 2 if with_locks else 100
         try:
             for window in windows:
                 self.browser.switch(window)
