@@ -417,6 +417,21 @@ class Stage:
         assert asked == {"error": "operator_unknown"}, asked
         assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
 
+    def code_pauses(self, page):
+        """The page asks whether a code was scanned, after a minute more seldom. Time is skipped here."""
+        self.on_phone(page, "wifi")
+        path = "/users/me/phone/verifications"
+        started = (201, {"verification_id": "v", "status": "pending", "qr_code": "c"})
+        with self.scripted({path: started, path + "/v/confirmation": (200, {"status": "pending"})}):
+            asked = self.browser.ask(
+                "(async () => { const real = window.setTimeout, pauses = [], end = new AbortController();"
+                " window.setTimeout = (act, pause) => { if (pauses.push(pause) === 45) end.abort(); real(act); };"
+                " const error = await latchkey.verifyWithQRCode(() => {}, { phone_number: '+12025550195',"
+                " provider: 'carriers', signal: end.signal }).catch(({ name }) => name);"
+                " window.setTimeout = real; return [error, pauses[0], pauses[39], pauses[40], pauses[44]]; })()")
+        assert asked == {"value": ["AbortError", 1500, 1500, 3000, 3000]}, asked
+        assert len(self.own.posted) == 45, len(self.own.posted)
+
     def token(self, user):
         """An operator token of a user's SIM."""
         body = urllib.parse.urlencode({"user": user}).encode()
@@ -653,6 +668,7 @@ def main():
                          "other_places", "number", "number_by_sim", "number_falls_back", "verification", "native",
                          "credential", "credential_verifies"):
                 walk(opened, f"{kind} origin: {name}", lambda on: getattr(on, name)(getattr(on, kind)))
+        walk(opened, "own origin: code_pauses", lambda on: on.code_pauses(on.own))
         walk(opened, "other origin: credential_ends", lambda on: on.credential_ends(on.other))
         walk(opened, "other origin: untold", lambda on: on.untold(on.other))
         walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))
