@@ -8,6 +8,7 @@ import Logging
 import NativeSignIn
 import OpenIDConnect
 import Primitives
+import SecurityEvents
 import Services
 import SignIn
 import Storage
@@ -135,7 +136,7 @@ struct TestApp: Sendable {
             NativeSignInFeature(NativeSignInSettings(), in: context),
             ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
             ServicesFeature(ServicesSettings(), in: context), TransactionsFeature(TransactionSettings(), in: context),
-        ]
+        ] + [try? SecurityEventsFeature(SecurityEventSettings(), in: context)].compactMap(\.self)
     }
 
     private static func carriers(
