@@ -172,7 +172,8 @@ extension ValueType {
     /// The value of the field `Authorization`.
     fileprivate static var authorization: ValueType<Secret> {
         .parsed(
-            "the value of Authorization", show: { _ in "‹redacted›" }, "is not the value of Authorization",
+            "the value of the header field Authorization", show: { _ in "‹redacted›" },
+            "is not the value of Authorization",
             "give 1 to 1024 ASCII characters, such as Bearer and a token, without a space at an end"
         ) { text in
             let isText = text.utf8.allSatisfy(\.isPrintableASCII) && !text.hasPrefix(" ") && !text.hasSuffix(" ")
