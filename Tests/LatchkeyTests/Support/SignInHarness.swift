@@ -51,6 +51,8 @@ struct SignInHarness: Sendable {
         var other = client
         other.id = otherClientID
         let simulator = CarrierSimulator(clients: [client, other], clock: clock, pause: pause)
+        // The first tokens do not wait for their RSA keys: a slow machine may need longer for one than a timeout.
+        try await simulator.prepareKeys()
         let running = try simulator.start(encryption: encryption)
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
