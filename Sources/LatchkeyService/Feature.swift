@@ -87,6 +87,10 @@ package protocol Feature: BasicFeature, APIFeature {
 
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
+
+    /// What `latchkey doctor` says of it at a provider; nil where the provider does not use it.
+    static func note(at provider: Configuration.Provider, in configuration: Configuration) -> String?
+
     /// The group of servers of a provider, of a kind that the feature brings; nil for other kinds.
     /// - Parameters:
     ///   - configured: What the configuration says of each server, all of one provider.
@@ -163,6 +167,7 @@ extension Feature {
         of client: Configuration.Client, at provider: Configuration.Provider, path: String
     ) -> ClientMetadataMembers { [] }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
+    package static func note(at provider: Configuration.Provider, in configuration: Configuration) -> String? { nil }
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? { nil }

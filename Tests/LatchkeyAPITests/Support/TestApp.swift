@@ -8,6 +8,7 @@ import Logging
 import NativeSignIn
 import OpenIDConnect
 import Primitives
+import SecurityEvents
 import Services
 import SignIn
 import Storage
@@ -137,6 +138,7 @@ struct TestApp: Sendable {
             LinkingFeature(LinkingSettings(), in: context), ProviderLogoutFeature(NoSettings(), in: context),
             NativeSignInFeature(NativeSignInSettings(), in: context),
             ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
+            try SecurityEventsFeature(SecurityEventSettings(), in: context),
             try ServicesFeature(ServicesSettings(), in: context),
             TransactionsFeature(TransactionSettings(), in: context),
         ]
