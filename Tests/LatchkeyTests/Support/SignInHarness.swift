@@ -89,8 +89,10 @@ struct SignInHarness: Sendable {
     }
 
     /// Runs `body` with a server of another configuration.
-    static func withServer(_ configuration: Configuration, _ body: (App) async throws -> Void) async throws {
-        let service = try LatchkeyService(configuration: configuration, features: .standard)
+    static func withServer(
+        _ configuration: Configuration, clock: WallClock = .system, _ body: (App) async throws -> Void
+    ) async throws {
+        let service = try LatchkeyService(configuration: configuration, features: .standard, clock: clock)
         let addresses = try service.start()
         let result: Result<Void, any Error>
         do { result = .success(try await body(App(port: addresses[0].port))) } catch { result = .failure(error) }
