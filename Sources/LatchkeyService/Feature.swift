@@ -122,7 +122,7 @@ package protocol Feature: BasicFeature, APIFeature {
     var formerIdentities: FormerIdentitySource? { get }
 
     /// Session tokens that are not opaque; nil if no client has any. One feature has it.
-    var accessTokenForm: (any AccessTokenForm)? { get }
+    func accessTokenForm(signedWith keys: SigningKeys) -> (any AccessTokenForm)?
 
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
@@ -178,7 +178,7 @@ extension Feature {
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
     package var formerIdentities: FormerIdentitySource? { nil }
-    package var accessTokenForm: (any AccessTokenForm)? { nil }
+    package func accessTokenForm(signedWith keys: SigningKeys) -> (any AccessTokenForm)? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp

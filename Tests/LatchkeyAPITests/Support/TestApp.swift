@@ -64,7 +64,8 @@ struct TestApp: Sendable {
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
         backchannel: (inout BackchannelSettings) -> Void = { _ in },
         redirects changeRedirects: (inout RedirectsSettings) -> Void = { _ in },
-        accessTokenForm: (any AccessTokenForm)? = nil, features: [any APIFeature] = [], logLevel: Logger.Level = .trace
+        accessTokenForm: (SigningKeys) -> (any AccessTokenForm)? = { _ in nil }, features: [any APIFeature] = [],
+        logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
         site = try TemporaryDirectory(files: [
