@@ -89,6 +89,10 @@ extension FeatureList {
                     : configuration.providers.first { $0.rules.loginInitiationClient != nil }
                         .map { "providers.\($0.id).initiate_login_client" }
             },
+            FeatureDemand("Services") { configuration in
+                configuration.allProviders.first { $0.clients.contains { $0.rules.accessToken.form == .jwt } }
+                    .map { "\($0.keys.settings).access_token" }
+            },
             FeatureDemand("Registration") { $0.registration.mode == .required ? "registration" : nil },
         ])
 
@@ -140,7 +144,7 @@ extension FeatureList {
             .adding(RegistrationFeature.self, meeting: "Registration")
         #endif
         #if Services
-            .adding(ServicesFeature.self)
+            .adding(ServicesFeature.self, meeting: "Services")
         #endif
         #if StatusPage
             .adding(StatusPageFeature.self)

@@ -117,6 +117,9 @@ package protocol Feature: BasicFeature, APIFeature {
     /// Proves that accounts move to the identities of sign-ins.
     var formerIdentities: FormerIdentitySource? { get }
 
+    /// Session tokens that are not opaque; nil if no client has any. One feature has it.
+    var accessTokenForm: (any AccessTokenForm)? { get }
+
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
 
@@ -170,6 +173,7 @@ extension Feature {
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
     package var formerIdentities: FormerIdentitySource? { nil }
+    package var accessTokenForm: (any AccessTokenForm)? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp

@@ -33,7 +33,7 @@ package struct RegistrationFeature: Feature {
         form.clients = admission.clients
         form.caller = admission.signInCaller
         let signedIn = try await register(form, by: api.useCases.completion)
-        return await api.respond(signedIn, .created, to: admission, request)
+        return try await api.respond(signedIn, .created, to: admission, request)
     }
 }
 

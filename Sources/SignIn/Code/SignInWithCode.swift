@@ -333,6 +333,15 @@ package struct SignedIn: Sendable {
         self.correlationID = correlationID
         self.isRepeated = isRepeated
     }
+
+    /// With its session token in another form.
+    func with(_ token: Secret) -> SignedIn {
+        SignedIn(
+            tokens: SessionTokens(
+                token: token, refreshToken: tokens.refreshToken, expiresIn: tokens.expiresIn,
+                refreshExpiresIn: tokens.refreshExpiresIn), userID: userID, isNew: isNew, correlationID: correlationID,
+            isRepeated: isRepeated)
+    }
 }
 
 /// Proves that a user has an account under other identities. Asked in a sign-in before its transaction, which moves the

@@ -276,7 +276,8 @@ struct TLSTests {
         timeouts.handshake = .milliseconds(300)
         try await TLSHarness.run(timeouts: timeouts) { harness in
             let client = try await harness.live.connect()
-            try await client.send(bytes)
+            // On a busy machine the deadline may have passed.
+            try? await client.send(bytes)
             // The rest of a ClientHello would follow.
             if bytes.count > 1 {
                 try? await client.drip([UInt8](repeating: 0, count: 40), every: .milliseconds(100))

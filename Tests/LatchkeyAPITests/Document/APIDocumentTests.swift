@@ -26,7 +26,7 @@ import Testing
         let app = try TestApp()
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
-            features: TestApp.features(over: app.testStore.store) + [
+            features: try TestApp.features(over: app.testStore.store) + [
                 app.backchannel, PhoneVerificationFeature(PhoneVerificationSettings(), in: .test(app.testStore.store)),
                 app.redirects, StatusRoutes.ofNothing,
             ], logger: app.log.logger)
@@ -274,7 +274,7 @@ import Testing
         #expect(
             answer.body
                 == PublishedAPI.document(
-                    of: TestApp.features(over: app.testStore.store).map { type(of: $0) } + [
+                    of: try TestApp.features(over: app.testStore.store).map { type(of: $0) } + [
                         BackchannelFeature.self, PhoneVerificationFeature.self, RedirectsFeature.self,
                     ]
                 ).text.replacing(#""version":"1""#, with: #""version":"unreleased""#))

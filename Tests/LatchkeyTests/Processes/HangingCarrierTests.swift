@@ -41,7 +41,7 @@ import Testing
 
     @Test("While a carrier hangs, other sign-ins and session checks succeed, and its own end with carrier_timeout")
     func meanwhile() async throws {
-        try await withHarness(patience: .seconds(5)) { harness, _ in
+        try await withHarness(patience: .seconds(15)) { harness, _ in
             let first = try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other))
             let token = try #require(first.token)
             let waiting = try await hang(8, on: harness)
