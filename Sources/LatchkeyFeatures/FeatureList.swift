@@ -48,6 +48,9 @@ import SignIn
 #if Registration
     import Registration
 #endif
+#if SecurityEvents
+    import SecurityEvents
+#endif
 #if Services
     import Services
 #endif
@@ -142,6 +145,9 @@ extension FeatureList {
         #endif
         #if Registration
             .adding(RegistrationFeature.self, meeting: "Registration")
+        #endif
+        #if SecurityEvents
+            .adding(SecurityEventsFeature.self)
         #endif
         #if Services
             .adding(ServicesFeature.self, meeting: "Services")

@@ -23,33 +23,43 @@ package final class JWTAccessTokens: AccessTokenForm {
 
     private let issuer: String
     private let audiences: [String: [String]]
+    private let keys: SigningKeys
     /// The tokens that were verified in the last minute, as apps send one many times. A key is known as long after its
     /// removal.
-    private let verified = Mutex(BoundedCache<TokenHash, Verified>(capacity: 16_384, lifetime: 60))
+    private let verified = Mutex(BoundedCache<TokenHash, Claims>(capacity: 16_384, lifetime: 60))
 
-    private struct Verified: Sendable {
-        let token: AccessToken
+    /// What a token says, once its signature has verified.
+    private struct Claims: Sendable {
+        let hash: TokenHash
+        let sessionID: String
+        let clientID: String
+        let subject: String
         let expiresAt: Int64
+
+        func name(_ holder: SessionAndUser) -> Bool {
+            sessionID == holder.session.id && clientID == holder.session.clientID && subject == holder.user.publicID
+        }
     }
 
     /// - Parameter clients: Those with JWTs. Of two of one id, both have the same.
-    package init(issuer: String, clients: [SignInConfiguration.Client]) {
+    package init(issuer: String, clients: [SignInConfiguration.Client], keys: SigningKeys) {
         self.issuer = issuer
         audiences = Dictionary(
             clients.map { ($0.id.text, $0.rules.accessToken.audience.map(\.text)) },
             uniquingKeysWith: { first, _ in first })
+        self.keys = keys
     }
 
     /// Nil if no client has JWTs.
-    convenience init?(_ configuration: Configuration) {
+    convenience init?(_ configuration: Configuration, keys: SigningKeys) {
         let clients = configuration.allClients.filter { $0.rules.accessToken.form == .jwt }
         // As the metadata has it.
         guard let issuer = BaseURL(configuration.publicURL?.text).url, !clients.isEmpty else { return nil }
-        self.init(issuer: issuer, clients: clients)
+        self.init(issuer: issuer, clients: clients, keys: keys)
     }
 
     package func token(
-        of holder: SessionAndUser, under hash: TokenHash, signedWith keys: SigningKeys, at now: Timestamp
+        of holder: SessionAndUser, under hash: TokenHash, in sessions: Sessions
     ) async throws(SignInError) -> Secret? {
         guard let audience = audiences[holder.session.clientID] else { return nil }
         var claims = JSONObjectWriter(capacity: 512)
@@ -57,7 +67,7 @@ package final class JWTAccessTokens: AccessTokenForm {
         claims.add("sub", holder.user.publicID)
         if audience.count == 1 { claims.add("aud", audience[0]) } else { claims.add("aud", audience) }
         claims.add("client_id", holder.session.clientID)
-        claims.add("iat", now.secondsSinceEpoch)
+        claims.add("iat", sessions.clock.now().secondsSinceEpoch)
         claims.add("exp", holder.session.expiresAt.secondsSinceEpoch)
         claims.add("auth_time", holder.session.createdAt.secondsSinceEpoch)
         claims.add("jti", Base64URL.encode(hash.bytes))
@@ -65,21 +75,26 @@ package final class JWTAccessTokens: AccessTokenForm {
         return try await keys.signer().token(type: Self.type, naming: .keyID, claims: claims.finish())
     }
 
-    package func read(
-        _ token: Secret, signedWith keys: SigningKeys, at now: Timestamp
-    ) async throws(SignInError) -> AccessToken? {
-        let name = TokenHash(sha256Of: token.exposed)
-        if let known = verified.withLock({ $0.value(for: name, at: now) }) {
-            return now.secondsSinceEpoch < known.expiresAt ? known.token : nil
-        }
-        guard let found = try await verify(token, signedWith: keys), now.secondsSinceEpoch < found.expiresAt else {
-            return nil
-        }
-        verified.withLock { $0.put(found, for: name, at: now) }
-        return found.token
+    package func holder(
+        of token: Secret, in sessions: Sessions
+    ) async throws(SignInError) -> (hash: TokenHash, found: SessionAndUser)? {
+        let now = sessions.clock.now()
+        guard let claims = try await claims(of: token, at: now), now.secondsSinceEpoch < claims.expiresAt,
+            let found = try await sessions.holder(under: claims.hash), claims.name(found)
+        else { return nil }
+        return (claims.hash, found)
     }
 
-    private func verify(_ text: Secret, signedWith keys: SigningKeys) async throws(SignInError) -> Verified? {
+    /// Nil for a text that this server has not signed as a session token.
+    private func claims(of token: Secret, at now: Timestamp) async throws(SignInError) -> Claims? {
+        let name = TokenHash(sha256Of: token.exposed)
+        if let known = verified.withLock({ $0.value(for: name, at: now) }) { return known }
+        guard let claims = try await verify(token) else { return nil }
+        verified.withLock { $0.put(claims, for: name, at: now) }
+        return claims
+    }
+
+    private func verify(_ text: Secret) async throws(SignInError) -> Claims? {
         guard let token = CompactToken(text, maximumBytes: Self.maximumBytes),
             let id = token.header?["kid"]?.string,
             let key = try await keys.published().first(where: { $0.id == id }),
@@ -89,10 +104,7 @@ package final class JWTAccessTokens: AccessTokenForm {
             let session = claims["sid"]?.string, let client = claims["client_id"]?.string,
             let subject = claims["sub"]?.string
         else { return nil }
-        let verified = AccessToken(hash: hash) { holder in
-            holder.session.id == session && holder.session.clientID == client && holder.user.publicID == subject
-        }
-        return Verified(token: verified, expiresAt: end)
+        return Claims(hash: hash, sessionID: session, clientID: client, subject: subject, expiresAt: end)
     }
 }
 

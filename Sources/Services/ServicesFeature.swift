@@ -1,6 +1,7 @@
 package import HTTPServer
 import HTTPTypes
 package import LatchkeyAPI
+import LatchkeyConfiguration
 package import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -10,7 +11,7 @@ import StorageModel
 /// Introspection and revocation for the administrator's other services, session tokens that they verify
 /// (docs/sessions.md), and authentication for proxies in front of them (docs/forward-authentication.md).
 package struct ServicesFeature: Feature {
-    package let accessTokenForm: (any AccessTokenForm)?
+    private let configuration: Configuration
     private let forwardAuthentication: ForwardAuthentication
 
     /// - Throws: ``LatchkeyStartError`` for session tokens that this server could not keep safe.
@@ -18,8 +19,12 @@ package struct ServicesFeature: Feature {
         if let found = settings.contradictions(in: context.configuration).first {
             throw LatchkeyStartError(.configuration, "\(found.key): \(found.reason); \(found.remedy)")
         }
-        accessTokenForm = JWTAccessTokens(context.configuration)
+        configuration = context.configuration
         forwardAuthentication = ForwardAuthentication(settings)
+    }
+
+    package func accessTokenForm(signedWith keys: SigningKeys) -> (any AccessTokenForm)? {
+        JWTAccessTokens(configuration, keys: keys)
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {

@@ -31,7 +31,7 @@ package struct UseCases: Sendable {
         readinessPatience: Duration = Readiness.patience,
         failures: [FailureObserver] = [], observers: [SignInObserver] = [],
         formerIdentitySources: [FormerIdentitySource] = [], registrar: (any Registrar)? = nil,
-        accessTokenForm: (any AccessTokenForm)? = nil
+        accessTokenForm: (SigningKeys) -> (any AccessTokenForm)? = { _ in nil }
     ) {
         environment = Environment(
             providers: providers, clock: clock, uptime: uptime, random: random, logger: logger,
@@ -43,8 +43,7 @@ package struct UseCases: Sendable {
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
             clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
-            accessTokens: accessTokenForm.map { AccessTokens(form: $0, keys: keys, clock: clock) }, clock: clock,
-            random: random)
+            accessTokenForm: accessTokenForm(keys), clock: clock, random: random)
         claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         vault = TokenVault(keys: configuration.vaultKeys)
         oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)

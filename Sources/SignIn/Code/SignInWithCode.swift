@@ -316,7 +316,7 @@ package enum SignInOutcome: Sendable {
 }
 
 package struct SignedIn: Sendable {
-    package let tokens: SessionTokens
+    package internal(set) var tokens: SessionTokens
     package let userID: UserID
     /// Whether this sign-in created the user. A repeated one says the same as the first.
     package let isNew: Bool
@@ -332,15 +332,6 @@ package struct SignedIn: Sendable {
         self.isNew = isNew
         self.correlationID = correlationID
         self.isRepeated = isRepeated
-    }
-
-    /// With its session token in another form.
-    func with(_ token: Secret) -> SignedIn {
-        SignedIn(
-            tokens: SessionTokens(
-                token: token, refreshToken: tokens.refreshToken, expiresIn: tokens.expiresIn,
-                refreshExpiresIn: tokens.refreshExpiresIn), userID: userID, isNew: isNew, correlationID: correlationID,
-            isRepeated: isRepeated)
     }
 }
 

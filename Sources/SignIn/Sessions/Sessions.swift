@@ -15,8 +15,8 @@ package struct Sessions: Sendable {
     let clientsWithIDTokens: Set<String>
     let areAudited: Bool
     /// Nil if all session tokens are opaque.
-    let accessTokens: AccessTokens?
-    let clock: WallClock
+    let accessTokenForm: (any AccessTokenForm)?
+    package let clock: WallClock
     let random: RandomSource
     let counts = Counts(SessionStatistics())
 
@@ -26,21 +26,23 @@ package struct Sessions: Sendable {
     /// announces it, and otherwise within five seconds.
     /// - Throws: `temporarily_unavailable` if the store is unavailable; that does not mean "signed out".
     package func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
-        if let accessTokens, !SessionTokenFormat.isLength(token.exposed.utf8.count) {
-            return try await accessTokens.holder(of: token, in: self)
+        if let accessTokenForm, !SessionTokenFormat.isLength(token.exposed.utf8.count) {
+            return try await accessTokenForm.holder(of: token, in: self)?.found
         }
         return try await found(token.exposed.withBytes(look))
     }
 
-    /// The session that is stored under the hash of its token.
-    func holder(under hash: TokenHash) async throws(SignInError) -> SessionAndUser? { try await found(look(hash)) }
+    /// The session that is stored under a hash.
+    package func holder(under hash: TokenHash) async throws(SignInError) -> SessionAndUser? {
+        try await found(look(hash))
+    }
 
     /// As ``authenticate(_:)``; at once for a session in memory.
     package func lookUp(_ token: Secret) -> ValueOrTask<SessionAndUser?> { token.exposed.withBytes(lookUp) }
 
     /// As ``lookUp(_:)-(Secret)``, for the UTF-8 bytes of a token.
     package func lookUp(_ token: UnsafeBufferPointer<UInt8>) -> ValueOrTask<SessionAndUser?> {
-        if accessTokens != nil, !SessionTokenFormat.isLength(token.count) {
+        if accessTokenForm != nil, !SessionTokenFormat.isLength(token.count) {
             let token = Secret(String(decoding: token, as: UTF8.self))
             return .task { try await authenticate(token) }
         }
@@ -247,8 +249,8 @@ extension Sessions {
 
 /// The tokens of a signed-in app, each with 240 random bits, of which the store has only the hashes.
 package struct SessionTokens: Sendable, Hashable {
-    /// 48 characters of base64url; see `SessionTokenFormat`.
-    package let token: Secret
+    /// 48 characters of base64url (`SessionTokenFormat`), or of another form (``Sessions/given(_:)``).
+    package internal(set) var token: Secret
     /// 48 characters of base64url, and 92 after the first exchange; see `PresentedRefreshToken`.
     package let refreshToken: Secret
     /// Seconds until ``token`` expires.

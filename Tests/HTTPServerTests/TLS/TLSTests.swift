@@ -358,7 +358,7 @@ struct TLSTests {
         #expect(Set(ports).count == 3)
         let plain = LiveServer(server: server, port: ports[0])
         #expect(try await plain.answers(to: request("GET /", "Connection: close")).map(\.text) == ["GET / "])
-        let curl = try await Program.run("curl", ["-sSk", "--max-time", "20", "https://127.0.0.1:\(ports[1])/x"])
+        let curl = try await Program.run("curl", ["-sSk", "--max-time", "120", "https://127.0.0.1:\(ports[1])/x"])
         #expect(curl.output == "GET /x ")
         let redirect = LiveServer(server: server, port: ports[2])
         for (target, location) in [

@@ -65,7 +65,8 @@ import Testing
         #expect(
             forms == [
                 "/auth/{provider}/backchannel-logout", "/auth/{provider}/callback",
-                "/auth/{provider}/{client_type}/callback", "/auth/{provider}/initiate-login", "/register",
+                "/auth/{provider}/{client_type}/callback", "/auth/{provider}/initiate-login",
+                "/events/{provider}", "/register",
             ])
     }
 
@@ -173,7 +174,8 @@ import Testing
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
                 "Sources/Redirects/Routes/RedirectOperations.swift",
-                "Sources/Registration/RegistrationFeature.swift", "Sources/Services/ServicesFeature.swift",
+                "Sources/Registration/RegistrationFeature.swift", "Sources/SecurityEvents/SecurityEventsFeature.swift",
+                "Sources/Services/ServicesFeature.swift",
                 "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionsFeature.swift",
             ]
         for file in files {

@@ -389,7 +389,9 @@ extension TestApp {
                 $0.accessToken = rules
                 change(&$0)
             }, otherClients: otherClients, registration: registration, lifetimes: lifetimes,
-            accessTokenForm: JWTAccessTokens(issuer: "https://login.example/base", clients: [client]))
+            accessTokenForm: {
+                JWTAccessTokens(issuer: "https://login.example/base", clients: [client], keys: $0)
+            })
     }
 }
 

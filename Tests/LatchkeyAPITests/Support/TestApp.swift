@@ -8,6 +8,7 @@ import Logging
 import NativeSignIn
 import OpenIDConnect
 import Primitives
+import SecurityEvents
 import Services
 import SignIn
 import Storage
@@ -63,7 +64,8 @@ struct TestApp: Sendable {
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
         backchannel: (inout BackchannelSettings) -> Void = { _ in },
         redirects changeRedirects: (inout RedirectsSettings) -> Void = { _ in },
-        accessTokenForm: (any AccessTokenForm)? = nil, features: [any APIFeature] = [], logLevel: Logger.Level = .trace
+        accessTokenForm: (SigningKeys) -> (any AccessTokenForm)? = { _ in nil }, features: [any APIFeature] = [],
+        logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
         site = try TemporaryDirectory(files: [
@@ -136,6 +138,7 @@ struct TestApp: Sendable {
             LinkingFeature(LinkingSettings(), in: context), ProviderLogoutFeature(NoSettings(), in: context),
             NativeSignInFeature(NativeSignInSettings(), in: context),
             ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
+            try SecurityEventsFeature(SecurityEventSettings(), in: context),
             try ServicesFeature(ServicesSettings(), in: context),
             TransactionsFeature(TransactionSettings(), in: context),
         ]

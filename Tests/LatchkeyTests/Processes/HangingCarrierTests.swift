@@ -22,8 +22,6 @@ import Testing
                 configuration.outbound.bulkhead.maximumInFlight = 8
             }
         ) { harness in
-            // The first tokens do not wait for their RSA keys.
-            try await harness.simulator.prepareKeys()
             harness.simulator.setFaults([.tokenSlow], for: Self.hanging)
             try await body(harness, clock)
         }
