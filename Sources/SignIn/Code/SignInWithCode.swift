@@ -322,7 +322,7 @@ package struct SignedIn: Sendable {
     package let isNew: Bool
     package let correlationID: CorrelationID
     /// Whether the same sign-in ended before: then the user is counted already.
-    let isRepeated: Bool
+    package let isRepeated: Bool
 
     package init(
         tokens: SessionTokens, userID: UserID, isNew: Bool, correlationID: CorrelationID, isRepeated: Bool = false

@@ -136,13 +136,21 @@ package struct EncryptedOneTimeStore: Sendable {
         self.clock = clock
     }
 
+    /// - Returns: False if there is a record of the handle already, which stays.
+    @discardableResult
     package func keep(
         _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64,
         insteadOf evicted: [TokenHash] = []
-    ) async throws(SignInError) {
+    ) async throws(SignInError) -> Bool {
+        try await add(sealed(content, for: purpose, under: handle, seconds: seconds), insteadOf: evicted)
+    }
+
+    /// The record of an encrypted value.
+    package func sealed(
+        _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64
+    ) throws(SignInError) -> OneTimeRecord {
         guard let sealed = try? Self.key(purpose, handle).seal(content) else { throw .internalFault }
-        let hash = TokenHash(sha256Of: handle.exposed)
-        _ = try await add(record(hash, for: purpose, seconds: seconds, content: sealed), insteadOf: evicted)
+        return record(TokenHash(sha256Of: handle.exposed), for: purpose, seconds: seconds, content: sealed)
     }
 
     /// The length of some content when it is encrypted: with a nonce of 12 bytes and a tag of 16.
