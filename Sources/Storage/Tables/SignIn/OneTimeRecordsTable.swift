@@ -81,6 +81,7 @@ package enum OneTimeRecordsTable {
         """)
     private static let renameRecord = SQL.numbered(
         "UPDATE sealed_notes SET purpose = ? WHERE handle_hash = ? AND purpose = ?")
+    private static let deleteNonce = SQL.numbered("DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ?")
     private static let selectRecord = SQL.numbered(
         "SELECT purpose, content, expires_at FROM sealed_notes WHERE handle_hash = ?")
 
@@ -113,7 +114,8 @@ package enum OneTimeRecordsTable {
         _ use: OneTimeUse, insteadOf nonce: OneTimeRecord, in db: SQLSession
     ) throws -> [OneTimeRecord]? {
         guard try insert(use.mark, in: db) else { return nil }
-        if try db.run(deleteRecord, nonce.handle) > 0 { return [nonce] }
+        // Not if another transaction has used it since it was read.
+        if try db.run(deleteNonce, nonce.handle, nonce.purpose) > 0 { return [nonce] }
         try delete(use.mark.handle, in: db)
         return nil
     }
