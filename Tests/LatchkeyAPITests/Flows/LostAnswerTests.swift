@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Requests that give a session, whose answer never arrives: the client sends them again.
-@Suite("A request whose answer was lost")
+@Suite("A request whose answer was lost", .serialized)
 struct LostAnswerTests {
     /// Where the answer is lost.
     enum Loss: String, CaseIterable { case beforeCommit, afterCommit, afterAnswer }
