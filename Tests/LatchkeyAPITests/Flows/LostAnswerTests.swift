@@ -279,7 +279,9 @@ struct LostAnswerTests {
                 let instance = try instance(place, of: app, kind)
                 let posts = app.carrier.tokenPosts
                 let again = try await ready.send(instance, nil)
-                #expect(try await ready.token(instance, again) == nil, "\(path), \(place): \(again)")
+                // The end of a link that the same process repeats has no session.
+                let now = try await user(ready.token(instance, again), instance)
+                #expect(now == nil, "\(path), \(place): \(again)")
                 #expect(app.carrier.tokenPosts == posts)
             }
         }

@@ -397,7 +397,9 @@ import Testing
             #expect(try await register(handle, "short") == 400)
             #expect(try await register(unbound, verifier) == 401)
             #expect(try await register(handle, verifier) == 201)
-            #expect(try await register(handle, verifier) == 401)
+            // The answer may have been lost: who has the verifier gets it again.
+            #expect(try await register(handle, nil) == 401)
+            #expect(try await register(handle, verifier) == 201)
         }
     }
 
