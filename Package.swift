@@ -53,12 +53,13 @@ let package = Package(
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "TelemetryExport", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
+        .trait(name: "Webhooks", description: "Signed events of accounts and sessions for other systems"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
             "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
             "ProviderResources", "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport",
-            "Transactions", "Zephr",
+            "Transactions", "Webhooks", "Zephr",
         ]),
     ],
     dependencies: [
@@ -321,6 +322,16 @@ let package = Package(
             ]),
         // Approvals of transactions, and their receipts.
         .target(name: "Transactions", dependencies: withRoutesAndTables),
+        // Signed events of accounts and sessions, for other systems.
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP",
+                "Primitives", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // The paths of Zephr's OAuth sign-in.
         .target(
             name: "Zephr",
@@ -352,6 +363,7 @@ let package = Package(
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["TelemetryExport"])),
                 .target(name: "Transactions", condition: .when(traits: ["Transactions"])),
+                .target(name: "Webhooks", condition: .when(traits: ["Webhooks"])),
                 .target(name: "Zephr", condition: .when(traits: ["Zephr"])),
             ]
         ),
@@ -505,6 +517,13 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
         .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel", "TestSupport",
+                "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
             name: "TransactionsTests", dependencies: ["OpenIDConnect", "Primitives", "SignIn", "Transactions"]),
         .testTarget(
             name: "LatchkeyMetricsTests",
@@ -519,7 +538,7 @@ let package = Package(
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
                 "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "PhoneVerification", "Presets", "Primitives",
-                "Registration", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                "Registration", "SignIn", "TelemetryExport", "TestSupport", "Webhooks", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -530,7 +549,8 @@ let package = Package(
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
                 "OutboundHTTP", "PhoneVerification", "PostgreSQL", "Presets", "Primitives", "Redirects", "Registration",
-                "SignIn", "Storage", "StorageModel", "TelemetryExport", "TestSupport", "Transactions", "Zephr",
+                "SignIn", "Storage", "StorageModel", "TelemetryExport", "TestSupport", "Transactions", "Webhooks",
+                "Zephr",
                 "latchkey", "latchkey-dev",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

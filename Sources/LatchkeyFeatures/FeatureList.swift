@@ -60,6 +60,9 @@ import SignIn
 #if Transactions
     import Transactions
 #endif
+#if Webhooks
+    import Webhooks
+#endif
 #if Zephr
     import Zephr
 #endif
@@ -150,6 +153,9 @@ extension FeatureList {
         #endif
         #if Transactions
             .adding(TransactionsFeature.self)
+        #endif
+        #if Webhooks
+            .adding(WebhooksFeature.self)
         #endif
         #if Zephr
             .adding(ZephrFeature.self)

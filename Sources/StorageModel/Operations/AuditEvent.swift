@@ -61,11 +61,22 @@ extension AuditEvent.Kind {
     /// A user signed in or registered; only if the administrator has it recorded.
     package static let sessionCreated = AuditEvent.Kind("session.created")
     package static let userErased = AuditEvent.Kind("user.erased")
+    /// A sign-in changed the profile to what the provider says.
+    package static let userUpdated = AuditEvent.Kind("user.updated")
     /// An administrator put this account into another one, and erased it.
     package static let userMergedAway = AuditEvent.Kind("user.merged_away")
 
     /// Whether the details of the user's earlier events were erased with the user.
     package var erasesUser: Bool { self == .userErased || self == .userMergedAway }
+}
+
+extension JSONObjectWriter {
+    /// Adds what later tells whose erasure it was. The user's row is gone then, and who still waits for earlier events
+    /// of the user knows the user by the public id.
+    package mutating func add(erased user: User) {
+        add("public_id", user.publicID)
+        add("created_at", user.createdAt.secondsSinceEpoch)
+    }
 }
 
 /// Further details of an audit event: the members of one JSON object.
