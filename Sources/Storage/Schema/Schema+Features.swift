@@ -55,8 +55,8 @@ extension Schema {
         """
 
     // webhook_endpoints: how far each has the audit log. `cursor` is the serial up to which every event was delivered,
-    // is not for it, or is of a user in webhook_backlog. `generation` counts changes from outside the delivery. `holder`
-    // is the instance that delivers, until `held_until`.
+    // is not for it, or is of a user in webhook_backlog. `generation` counts changes from outside the delivery.
+    // `holder` is the instance that delivers, until `held_until`.
     //
     // webhook_backlog: users for whom an event was not taken. `serial` is that of the first event that was not
     // delivered. No reference to the user, because the erasure is delivered, too.
