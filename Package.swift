@@ -49,6 +49,7 @@ let package = Package(
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
         .trait(name: "Redirects", description: "Sign-ins by redirects through the browser, with their pages"),
         .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
+        .trait(name: "SecurityEvents", description: "Security events that providers send of their users"),
         .trait(name: "Services", description: "Introspection of tokens for services, and authentication for proxies"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "TelemetryExport", description: "Export of traces and metrics with OpenTelemetry's protocol"),
@@ -58,8 +59,8 @@ let package = Package(
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
             "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
-            "ProviderResources", "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport",
-            "Transactions", "Webhooks", "Zephr",
+            "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "StatusPage",
+            "TelemetryExport", "Transactions", "Webhooks", "Zephr",
         ]),
     ],
     dependencies: [
@@ -297,6 +298,8 @@ let package = Package(
             ]),
         // Registration of users who are unknown.
         .target(name: "Registration", dependencies: withRoutesAndTables),
+        // Security events that providers send.
+        .target(name: "SecurityEvents", dependencies: withRoutesAndTables + ["Observability", "OutboundHTTP"]),
         // Introspection and revocation of tokens, and authentication for proxies.
         .target(
             name: "Services",
@@ -359,6 +362,7 @@ let package = Package(
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
                 .target(name: "Redirects", condition: .when(traits: ["Redirects"])),
                 .target(name: "Registration", condition: .when(traits: ["Registration"])),
+                .target(name: "SecurityEvents", condition: .when(traits: ["SecurityEvents"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["TelemetryExport"])),
@@ -447,7 +451,7 @@ let package = Package(
             dependencies: [
                 "Administration", "Backchannel", "CLatchkeySQLite", "Capsules", "Examination", "OpenIDConnect",
                 "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Registration",
-                "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
+                "SecurityEvents", "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
@@ -463,8 +467,8 @@ let package = Package(
                 "AccountMigration", "Administration", "Backchannel", "HTTPServer", "LatchkeyAPI",
                 "LatchkeyConfiguration", "LatchkeyService", "Linking", "NativeSignIn", "Observability",
                 "OpenIDConnect", "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout",
-                "ProviderResources", "Redirects", "Registration", "Services", "SignIn", "StatusPage", "Storage",
-                "StorageModel", "TestSupport", "Transactions", "Zephr",
+                "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "SignIn", "StatusPage",
+                "Storage", "StorageModel", "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -538,7 +542,7 @@ let package = Package(
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
                 "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "PhoneVerification", "Presets", "Primitives",
-                "Registration", "SignIn", "TelemetryExport", "TestSupport", "Webhooks", "Zephr",
+                "Registration", "SecurityEvents", "SignIn", "TelemetryExport", "TestSupport", "Webhooks", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -549,9 +553,8 @@ let package = Package(
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
                 "OutboundHTTP", "PhoneVerification", "PostgreSQL", "Presets", "Primitives", "Redirects", "Registration",
-                "SignIn", "Storage", "StorageModel", "TelemetryExport", "TestSupport", "Transactions", "Webhooks",
-                "Zephr",
-                "latchkey", "latchkey-dev",
+                "SecurityEvents", "SignIn", "Storage", "StorageModel", "TelemetryExport", "TestSupport", "Transactions",
+                "Webhooks", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

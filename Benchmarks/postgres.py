@@ -3,15 +3,10 @@ import os
 import pathlib
 import pwd
 import signal
-import socket
 import subprocess
 import time
 
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from ports import free_port
 
 
 class PostgresServer:

@@ -6,11 +6,12 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+from ports import free_port
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -31,12 +32,6 @@ def say(text):
 
 def fail(text):
     raise SystemExit(f"{NAME}: {text}")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def require(program, remedy):

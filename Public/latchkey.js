@@ -16,8 +16,12 @@ const OPTIONS = [
 /** A pending sign-in, link or verification is forgotten after this time, in milliseconds. */
 const PENDING_FOR = 15 * 60_000;
 
-/** The pause between two questions whether a code was scanned, in milliseconds; the server takes one a second. */
-const POLL_AFTER = 1500;
+/**
+ * The pauses between two questions whether a code was scanned, in milliseconds: at first, and after a minute. The
+ * server takes one question a second, and 300 in all, which last for 14 minutes.
+ */
+const POLL_AFTER = { atFirst: 1500, later: 3000 };
+const FIRST_POLLS = 40;
 
 /** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
@@ -262,8 +266,9 @@ export class Latchkey {
     const fields = { method: "digital_credential", strategy: "desktop", phone_number, provider };
     const { verification_id, qr_code } = await this.#ask("POST", VERIFICATIONS, fields);
     await show(qr_code);
-    for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_AFTER));
+    for (let polls = 0; ; polls++) {
+      const pause = polls < FIRST_POLLS ? POLL_AFTER.atFirst : POLL_AFTER.later;
+      await new Promise((resolve) => setTimeout(resolve, pause));
       signal?.throwIfAborted();
       const ended = await this.#ask("POST", confirmationOf(verification_id), { poll: true });
       if (ended.status !== "pending") return ended;

@@ -48,6 +48,9 @@ import SignIn
 #if Registration
     import Registration
 #endif
+#if SecurityEvents
+    import SecurityEvents
+#endif
 #if Services
     import Services
 #endif
@@ -91,6 +94,10 @@ extension FeatureList {
                     ? "console"
                     : configuration.providers.first { $0.rules.loginInitiationClient != nil }
                         .map { "providers.\($0.id).initiate_login_client" }
+            },
+            FeatureDemand("Services") { configuration in
+                configuration.allProviders.first { $0.clients.contains { $0.rules.accessToken.form == .jwt } }
+                    .map { "\($0.keys.settings).access_token" }
             },
             FeatureDemand("Registration") { $0.registration.mode == .required ? "registration" : nil },
         ])
@@ -142,8 +149,11 @@ extension FeatureList {
         #if Registration
             .adding(RegistrationFeature.self, meeting: "Registration")
         #endif
+        #if SecurityEvents
+            .adding(SecurityEventsFeature.self)
+        #endif
         #if Services
-            .adding(ServicesFeature.self)
+            .adding(ServicesFeature.self, meeting: "Services")
         #endif
         #if StatusPage
             .adding(StatusPageFeature.self)

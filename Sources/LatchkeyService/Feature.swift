@@ -91,6 +91,10 @@ package protocol Feature: BasicFeature, APIFeature {
 
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
+
+    /// What `latchkey doctor` says of it at a provider; nil where the provider does not use it.
+    static func note(at provider: Configuration.Provider, in configuration: Configuration) -> String?
+
     /// The group of servers of a provider, of a kind that the feature brings; nil for other kinds.
     /// - Parameters:
     ///   - configured: What the configuration says of each server, all of one provider.
@@ -120,6 +124,9 @@ package protocol Feature: BasicFeature, APIFeature {
 
     /// Proves that accounts move to the identities of sign-ins.
     var formerIdentities: FormerIdentitySource? { get }
+
+    /// Session tokens that are not opaque; nil if no client has any. One feature has it.
+    func accessTokenForm(signedWith keys: SigningKeys) -> (any AccessTokenForm)?
 
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
@@ -165,6 +172,7 @@ extension Feature {
     ) -> ClientMetadataMembers { [] }
     package static func examine(_ configuration: Configuration, _ http: any HTTPClient) async -> [FeatureFinding] { [] }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
+    package static func note(at provider: Configuration.Provider, in configuration: Configuration) -> String? { nil }
     package func group(
         of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
     ) -> (any ServerGroup)? { nil }
@@ -175,6 +183,7 @@ extension Feature {
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
     package var formerIdentities: FormerIdentitySource? { nil }
+    package func accessTokenForm(signedWith keys: SigningKeys) -> (any AccessTokenForm)? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp

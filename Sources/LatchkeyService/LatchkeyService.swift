@@ -98,7 +98,8 @@ public final class LatchkeyService: Sendable {
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
                 + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
             formerIdentitySources: features.compactMap(\.formerIdentities),
-            registrar: features.lazy.compactMap(\.registration).first)
+            registrar: features.lazy.compactMap(\.registration).first,
+            accessTokenForm: { keys in features.lazy.compactMap { $0.accessTokenForm(signedWith: keys) }.first })
         metrics.registry.add(metrics.store.metrics(of: store))
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))

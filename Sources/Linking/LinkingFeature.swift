@@ -171,7 +171,7 @@ struct UserIdentities: Sendable {
         let verified = try await useCases.signIn.verify(run, ofSession: holder.session.id)
         run.begin(.store)
         var link = IdentityLink(
-            verified.identity, to: holder.user.id, holding: TokenHash(ofSessionToken: token.exposed),
+            verified.identity, to: holder.user.id, holding: try await useCases.sessions.hash(of: token),
             at: environment.clock.now(), limit: Self.limit, requestID: run.correlationID.text,
             tokens: verified.tokens.map {
                 useCases.vault.storing($0, of: run.request.provider.text, for: run.client.id.text)

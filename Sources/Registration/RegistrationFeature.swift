@@ -32,7 +32,7 @@ package struct RegistrationFeature: Feature {
         form.device = DeviceName.of(request)
         form.clients = admission.clients
         let signedIn = try await register(form, by: api.useCases.completion)
-        return await api.respond(signedIn, .created, to: admission, request)
+        return try await api.respond(signedIn, .created, to: admission, request)
     }
 }
 

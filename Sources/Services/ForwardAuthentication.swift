@@ -8,7 +8,7 @@ import StorageModel
 
 /// `forward_auth`
 package struct ServicesSettings: FeatureSettings {
-    /// What the proxy is told of the user, besides the user and the session.
+    /// The attributes of the user that the proxy gets, besides the user and the session.
     package var attributes: [ForwardedAttribute] = []
 
     package init() {}
@@ -22,7 +22,7 @@ package struct ServicesSettings: FeatureSettings {
     ]
 }
 
-/// What a proxy can be told of a user. The names are those of the attributes in the API.
+/// An attribute of a user that a proxy can get. The names are those of the attributes in the API.
 package enum ForwardedAttribute: String, Sendable, CaseIterable {
     case email
     case phoneNumber = "phone_number"

@@ -1,19 +1,30 @@
 package import HTTPServer
 import HTTPTypes
 package import LatchkeyAPI
+import LatchkeyConfiguration
 package import LatchkeyService
 import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 import StorageModel
 
-/// Introspection and revocation for the administrator's other services (docs/sessions.md), and authentication for
-/// proxies in front of them (docs/forward-authentication.md).
+/// Introspection and revocation for the administrator's other services, session tokens that they verify
+/// (docs/sessions.md), and authentication for proxies in front of them (docs/forward-authentication.md).
 package struct ServicesFeature: Feature {
+    private let configuration: Configuration
     private let forwardAuthentication: ForwardAuthentication
 
-    package init(_ settings: ServicesSettings, in context: FeatureContext) {
+    /// - Throws: ``LatchkeyStartError`` for session tokens that this server could not keep safe.
+    package init(_ settings: ServicesSettings, in context: FeatureContext) throws(LatchkeyStartError) {
+        if let found = settings.contradictions(in: context.configuration).first {
+            throw LatchkeyStartError(.configuration, "\(found.key): \(found.reason); \(found.remedy)")
+        }
+        configuration = context.configuration
         forwardAuthentication = ForwardAuthentication(settings)
+    }
+
+    package func accessTokenForm(signedWith keys: SigningKeys) -> (any AccessTokenForm)? {
+        JWTAccessTokens(configuration, keys: keys)
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
@@ -160,7 +171,8 @@ package struct ServicesFeature: Feature {
         "ServerMetadata": .object(
             "The server's metadata.",
             [
-                "issuer": .text("The `iss` of signed introspections."), "jwks_uri": .text("The keys."),
+                "issuer": .text("The `iss` of session tokens and introspections that are JWTs."),
+                "jwks_uri": .text("The keys."),
                 "introspection_endpoint": .text("The URL."), "revocation_endpoint": .text("The URL."),
                 "token_endpoint": .text("The URL."),
                 "introspection_endpoint_auth_methods_supported": methods,

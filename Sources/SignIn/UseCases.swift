@@ -24,22 +24,26 @@ package struct UseCases: Sendable {
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
     ///   - registrar: Registers unknown users. Without one, a sign-in creates its user.
     ///   - formerIdentitySources: Prove that accounts move. Without one, none does.
+    ///   - accessTokenForm: Without one, all session tokens are opaque.
     package init(
         providers: Providers, configuration: SignInConfiguration, store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
         failures: [FailureObserver] = [], observers: [SignInObserver] = [],
-        formerIdentitySources: [FormerIdentitySource] = [], registrar: (any Registrar)? = nil
+        formerIdentitySources: [FormerIdentitySource] = [], registrar: (any Registrar)? = nil,
+        accessTokenForm: (SigningKeys) -> (any AccessTokenForm)? = { _ in nil }
     ) {
         environment = Environment(
             providers: providers, clock: clock, uptime: uptime, random: random, logger: logger,
             refusals: LogSamplers(clock: clock), observers: observers, failures: failures)
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
+        let keys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
+        signingKeys = keys
         sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
             clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
-            clock: clock, random: random)
+            accessTokenForm: accessTokenForm(keys), clock: clock, random: random)
         claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         vault = TokenVault(keys: configuration.vaultKeys)
         oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
@@ -52,7 +56,6 @@ package struct UseCases: Sendable {
             environment: environment, store: store, idempotency: idempotency, completion: completion)
         nonceIssuer = NonceIssuer(
             environment: environment, lifetime: configuration.lifetimes.issuedNonce, store: store)
-        signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
     }
@@ -220,6 +223,8 @@ public struct SignInConfiguration: Sendable {
         public var nonce = Client.Nonce.client
         /// Sign-ins with ID tokens that apps bring.
         public var native = NativeSignInRules()
+        /// The session tokens of the client's sessions, as its app gets them.
+        public var accessToken = AccessTokenRules()
         /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
         /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
@@ -277,6 +282,23 @@ public struct SignInConfiguration: Sendable {
         package func check(_ request: SignInRequest) throws(SignInError) {
             guard nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
         }
+    }
+
+    /// The form of session tokens.
+    public struct AccessTokenRules: Sendable, Hashable {
+        /// `jwt` is one that services verify without a request (RFC 9068).
+        public enum Form: String, Sendable, CaseIterable { case opaque, jwt }
+
+        /// For apps; pages of this server have opaque ones.
+        public var form = Form.opaque
+        /// The services that a JWT is for.
+        public var audience: [ClientID] = []
+
+        public init() {}
+
+        /// How long a token is valid without ``SessionTimes/access``: a service that verifies it alone learns of the
+        /// session's end by its expiry only.
+        package func usualLifetime(_ general: Int64) -> Int64 { form == .jwt ? min(general, 600) : general }
     }
 
     /// A client's own session lifetimes; nil where ``Lifetimes`` applies.

@@ -92,7 +92,7 @@ struct TransactionApprovals: Sendable {
             clientID: request.clientID, context: context, acr: acr, authTime: authTime, issuedAt: now,
             expiresAt: now.advanced(bySeconds: feature.settings.receiptLifetime))
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
-        let hash = TokenHash(ofSessionToken: token.exposed)
+        let hash = try await useCases.sessions.hash(of: token)
         let refusal: SignInError?
         do throws(StorageError) {
             refusal = try await feature.store.addReceipt(

@@ -86,8 +86,8 @@ package struct ZephrFeature: Feature {
         form.clients = admission?.clients
         form.refusesVerifiedEmail = true
         do throws(SignInError) {
-            return try await registrar.register(form, by: api.useCases.completion).response(.created) {
-                json, signedIn in
+            let signedIn = try await registrar.register(form, by: api.useCases.completion)
+            return try await api.useCases.sessions.given(signedIn).response(.created) { json, signedIn in
                 json.add("session_id", signedIn.tokens.token.exposed)
                 json.add("tracking_id", signedIn.correlationID.text)
             }

@@ -34,7 +34,7 @@ def browse(url, redirect_uri):
     opener, body = urllib.request.build_opener(NoRedirect, jar), None
     for _ in range(10):
         try:
-            page = opener.open(url, body, timeout=10).read().decode()
+            page = opener.open(url, body, timeout=120).read().decode()
         except urllib.error.HTTPError as response:
             location = response.headers["Location"]
             assert location, (url, response.status, response.read())
@@ -56,7 +56,7 @@ def compiled(folder):
     jar = f"{folder}/app.jar"
     sources = sorted(file for name in ("Clients", "Tests") for file in (ROOT / name / "Android").glob("*.kt"))
     command = ["kotlinc", "-Werror", "-cp", JSON, *map(str, sources), "-include-runtime", "-d", jar]
-    subprocess.run(command, check=True, timeout=300)
+    subprocess.run(command, check=True, timeout=1800)
     return jar
 
 
@@ -78,7 +78,7 @@ def main():
                 app.stdin.flush()
 
             def from_sdk():
-                code = urllib.request.urlopen(carriers + "/demo/codes", b"", timeout=10).read().decode()
+                code = urllib.request.urlopen(carriers + "/demo/codes", b"", timeout=120).read().decode()
                 tell("".join(code.splitlines()))
 
             said = ""
@@ -88,7 +88,7 @@ def main():
                     tell(browse(said + "&mccmnc=310010", redirect_uri))
                 elif said == "sdk":
                     from_sdk()
-            if app.wait(30) or said != "ok":
+            if app.wait(120) or said != "ok":
                 raise SystemExit(f"android: the app ended with {app.returncode}")
     print("android: sign-ins by code, ID token and number, verifications, refresh, sign-out and erasing: ok")
 

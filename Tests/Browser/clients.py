@@ -417,18 +417,33 @@ class Stage:
         assert asked == {"error": "operator_unknown"}, asked
         assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
 
+    def code_pauses(self, page):
+        """The page asks whether a code was scanned, after a minute more seldom. Time is skipped here."""
+        self.on_phone(page, "wifi")
+        path = "/users/me/phone/verifications"
+        started = (201, {"verification_id": "v", "status": "pending", "qr_code": "c"})
+        with self.scripted({path: started, path + "/v/confirmation": (200, {"status": "pending"})}):
+            asked = self.browser.ask(
+                "(async () => { const real = window.setTimeout, pauses = [], end = new AbortController();"
+                " window.setTimeout = (act, pause) => { if (pauses.push(pause) === 45) end.abort(); real(act); };"
+                " const error = await latchkey.verifyWithQRCode(() => {}, { phone_number: '+12025550195',"
+                " provider: 'carriers', signal: end.signal }).catch(({ name }) => name);"
+                " window.setTimeout = real; return [error, pauses[0], pauses[39], pauses[40], pauses[44]]; })()")
+        assert asked == {"value": ["AbortError", 1500, 1500, 3000, 3000]}, asked
+        assert len(self.own.posted) == 45, len(self.own.posted)
+
     def token(self, user):
         """An operator token of a user's SIM."""
         body = urllib.parse.urlencode({"user": user}).encode()
         url = self.own.simulator + "/operators/northwind/operator-tokens"
-        return json.load(urllib.request.urlopen(url, body, timeout=10))["operator_token"]
+        return json.load(urllib.request.urlopen(url, body, timeout=120))["operator_token"]
 
     @contextlib.contextmanager
     def fault(self, name):
         """A fault of the operator northwind."""
         def turn(faults):
             body = urllib.parse.urlencode({"faults": faults}).encode()
-            urllib.request.urlopen(self.own.simulator + "/operators/northwind/faults", body, timeout=10).read()
+            urllib.request.urlopen(self.own.simulator + "/operators/northwind/faults", body, timeout=120).read()
 
         turn(name)
         try:
@@ -446,7 +461,7 @@ class Stage:
         self.browser.forget_cookie("latchkey_session")
         self.own.refreshes = self.own.most_together = 0
         # The second refresh comes without locks, and not with them.
-        self.own.hold_seconds = 2 if with_locks else 20
+        self.own.hold_seconds = 2 if with_locks else 100
         try:
             for window in windows:
                 self.browser.switch(window)
@@ -653,6 +668,7 @@ def main():
                          "other_places", "number", "number_by_sim", "number_falls_back", "verification", "native",
                          "credential", "credential_verifies"):
                 walk(opened, f"{kind} origin: {name}", lambda on: getattr(on, name)(getattr(on, kind)))
+        walk(opened, "own origin: code_pauses", lambda on: on.code_pauses(on.own))
         walk(opened, "other origin: credential_ends", lambda on: on.credential_ends(on.other))
         walk(opened, "other origin: untold", lambda on: on.untold(on.other))
         walk(opened, "other origin: client_of_provider", lambda on: on.client_of_provider(on.other))

@@ -229,7 +229,7 @@ class Console:
     def by_number_of_changed_sim(self):
         """A SIM card that was changed an hour ago is refused, whatever the network."""
         changed = urllib.parse.urlencode({"user": "mira", "hours_ago": 1}).encode()
-        with urllib.request.urlopen(self.carriers + "/operators/harbor/sim-changes", changed, timeout=10) as answer:
+        with urllib.request.urlopen(self.carriers + "/operators/harbor/sim-changes", changed, timeout=120) as answer:
             assert answer.status == 200
         self.open()
         self.browser.click("button[data-provider=number]")

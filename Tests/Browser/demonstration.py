@@ -3,30 +3,19 @@ import collections
 import contextlib
 import json
 import os
+import pathlib
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
-import threading
 import time
 import urllib.request
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "Benchmarks"))
+
+from ports import free_port  # noqa: E402
+
 Demonstration = collections.namedtuple("Demonstration", "base carriers")
-
-
-given_ports, giving = set(), threading.Lock()
-
-
-def free_port():
-    """A free port, another one each time: the system may name one again that nobody listens to yet."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        with giving:
-            if port not in given_ports:
-                given_ports.add(port)
-                return port
 
 
 @contextlib.contextmanager
@@ -77,10 +66,10 @@ def production(latchkey, carriers):
 def running(process, base, path="/readyz"):
     """Waits until a server is ready, and stops it at the end."""
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while True:
             try:
-                urllib.request.urlopen(base + path, timeout=5).read()
+                urllib.request.urlopen(base + path, timeout=60).read()
                 break
             except OSError:
                 if process.poll() is not None or time.monotonic() > deadline:
@@ -91,4 +80,4 @@ def running(process, base, path="/readyz"):
             raise SystemExit(f"the server ended with {process.returncode} while it was asked")
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(120)

@@ -83,8 +83,7 @@ class Origin:
         elif path == "/auth/token" and request.command == "POST":
             with self.refreshing():
                 self.forward(request, body)
-        elif self.refused and path == "/users/me" and request.command == "GET":
-            self.refused -= 1
+        elif path == "/users/me" and request.command == "GET" and self.refuses():
             self.send(
                 request,
                 401,
@@ -93,6 +92,13 @@ class Origin:
             )
         else:
             self.forward(request, body)
+
+    def refuses(self):
+        """Whether the call is one of those that are refused. They come at the same time."""
+        with self.lock:
+            is_one = self.refused > 0
+            self.refused -= is_one
+            return is_one
 
     def sharing(self, request):
         return [("Access-Control-Allow-Origin", request.headers.get("Origin") or self.url),
@@ -115,7 +121,7 @@ class Origin:
                 self.together -= 1
 
     def forward(self, request, body):
-        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.upstream).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.upstream).netloc, timeout=120)
         headers = {name: value for name, value in request.headers.items() if name.lower() != "connection"}
         connection.request(request.command, request.path, body or None, headers)
         answer = connection.getresponse()

@@ -121,7 +121,7 @@ class Walk:
             "const form = document.querySelector('form'); return [form.action, [...new FormData(form)]];")
         body = urllib.parse.urlencode([tuple(field) for field in fields]).encode()
         try:
-            urllib.request.build_opener(NoRedirect).open(action, body, timeout=20)
+            urllib.request.build_opener(NoRedirect).open(action, body, timeout=120)
             raise AssertionError("the carrier does not redirect")
         except urllib.error.HTTPError as answer:
             back = answer.headers["Location"]
@@ -149,7 +149,7 @@ class Walk:
 
     def api(self):
         """The page of the API shows every call, with its own script and style only."""
-        with urllib.request.urlopen(self.base + "/openapi.json", timeout=10) as answer:
+        with urllib.request.urlopen(self.base + "/openapi.json", timeout=120) as answer:
             document = json.loads(answer.read())
         self.browser.go(self.base + "/api.html#signIn")
         self.browser.wait(

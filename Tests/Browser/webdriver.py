@@ -8,6 +8,17 @@ import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
+# How many seconds something may take on a machine that is ten times slower than usual.
+PATIENCE = 60
+
+# What chromedriver says while a page is replaced, or while something moves over an element.
+PASSING = ("stale element", "does not belong to the document", "aborted by navigation", "loader has changed",
+           "document unloaded", "click intercepted", "not interactable")
+
+
+def is_passing(error):
+    return any(text in str(error) for text in PASSING)
+
 
 class Browser:
     """Headless Chromium, ended with the block that started it."""
@@ -26,16 +37,19 @@ class Browser:
         if dark:
             arguments.append("--force-dark-mode")
         wanted = {"capabilities": {"alwaysMatch": {
-            "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}}
-        deadline = time.monotonic() + 60
+            "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"},
+            "timeouts": {"script": 4000 * PATIENCE}}}}
+        deadline = time.monotonic() + 5 * PATIENCE
         while True:
             try:
                 self.session = self.call("POST", "/session", wanted, top=True)["sessionId"]
                 return
-            except (OSError, urllib.error.URLError):
-                if time.monotonic() > deadline or self.process.poll() is not None:
+            except (OSError, AssertionError) as error:
+                # A busy machine may start the browser too slowly for chromedriver.
+                is_lasting = isinstance(error, AssertionError) and "session not created" not in str(error)
+                if is_lasting or time.monotonic() > deadline or self.process.poll() is not None:
                     self.process.kill()
-                    raise SystemExit("browser: chromedriver did not start")
+                    raise SystemExit(f"browser: chromedriver did not start: {error}")
                 time.sleep(0.1)
 
     def __enter__(self):
@@ -46,14 +60,14 @@ class Browser:
             self.call("DELETE", "")
         finally:
             self.process.terminate()
-            self.process.wait(60)
+            self.process.wait(2 * PATIENCE)
 
     def call(self, method, path, body=None, top=False):
         url = self.base + (path if top else f"/session/{self.session}{path}")
         data = json.dumps(body or {}).encode() if method == "POST" else None
         request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=5 * PATIENCE) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             value = json.loads(error.read() or b"{}").get("value", {})
@@ -71,30 +85,29 @@ class Browser:
         return self.call("GET", "/title")
 
     def on(self, selector, act):
-        """Does something with an element, and repeats it if the page was replaced meanwhile."""
-        deadline = time.monotonic() + 20
+        """Does something with an element, and repeats it if it was not possible for a moment."""
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 return act(self.find(selector))
             except AssertionError as error:
-                # Chromium's second text says the same while a page is replaced.
-                gone = ("stale element", "does not belong to the document")
-                if not any(text in str(error) for text in gone) or time.monotonic() > deadline:
+                if not is_passing(error) or time.monotonic() > deadline:
                     raise
+            time.sleep(0.05)
 
     def text(self, selector="body"):
         return self.on(selector, lambda element: self.call("GET", f"/element/{element}/text"))
 
     def find(self, selector):
         """Waits for the element."""
-        deadline = time.monotonic() + 20
-        while True:
-            found = self.call("POST", "/elements", {"using": "css selector", "value": selector})
-            if found:
-                return found[0][ELEMENT]
-            if time.monotonic() > deadline:
-                raise AssertionError(f"there is no {selector} at {self.url}")
-            time.sleep(0.05)
+        found = []
+
+        def is_there():
+            found[:] = self.call("POST", "/elements", {"using": "css selector", "value": selector})
+            return found
+
+        self.wait(selector, is_there)
+        return found[0][ELEMENT]
 
     def devtools(self, command, **parameters):
         """A command of the Chrome DevTools Protocol, for functions that WebDriver lacks."""
@@ -162,10 +175,17 @@ class Browser:
         return window
 
     def wait(self, what, condition):
-        deadline = time.monotonic() + 20
-        while not condition():
+        """Waits until a condition holds. It does not while a page is replaced."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                if condition():
+                    return
+            except AssertionError as error:
+                if not is_passing(error):
+                    raise
             if time.monotonic() > deadline:
-                raise AssertionError(f"{what}: not within 20 s; at {self.url}")
+                raise AssertionError(f"{what}: not within {PATIENCE} s; at {self.url}")
             time.sleep(0.05)
 
     @property

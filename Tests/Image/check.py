@@ -229,10 +229,10 @@ def follow(stage, roots):
 
 def post(url, body=b"", headers={}):
     """Uses curl, which shares no code with this repository."""
-    words = ["curl", "-sS", "--max-time", "20", "-X", "POST", url, "--data-binary", "@-", "-w", "\n%{http_code}"]
+    words = ["curl", "-sS", "--max-time", "120", "-X", "POST", url, "--data-binary", "@-", "-w", "\n%{http_code}"]
     for name, value in headers.items():
         words += ["-H", f"{name}: {value}"]
-    done = subprocess.run(words, input=body, stdout=subprocess.PIPE, check=False, timeout=30)
+    done = subprocess.run(words, input=body, stdout=subprocess.PIPE, check=False, timeout=150)
     content, _, status = done.stdout.decode().rpartition("\n")
     return int(status or 0), content
 
@@ -310,7 +310,7 @@ def sign_in(code_url, port, key):
 
 def start(box, stage):
     server = box.start(dockerfile.command(stage.last("ENTRYPOINT")) + dockerfile.command(stage.last("CMD")))
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while "listening" not in box.said() and server.poll() is None and time.monotonic() < until:
         time.sleep(0.05)
     if "listening" not in box.said():
@@ -321,7 +321,7 @@ def start(box, stage):
 def stop(server, stage):
     began = time.monotonic()
     server.send_signal(getattr(signal, stage.last("STOPSIGNAL")))
-    status = server.wait(timeout=40)
+    status = server.wait(timeout=120)
     expect(status == 0, f"the stop signal makes it exit with 0 ({status}), after {time.monotonic() - began:.1f} s")
 
 
@@ -343,7 +343,7 @@ def examine_defaults(stage, box, carriers, settings):
         expect(status == 0, f"HEALTHCHECK reports it as healthy {'' if status == 0 else output}")
         done, answer = sign_in(carriers.codes, port, settings["LATCHKEY_API_KEYS"])
         expect(done, f"a user signs in from outside {answer}")
-        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10).read()
+        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=120).read()
         expect(b"<h1>Sign in</h1>" in page, "the sign-in page is served")
         stop(server, stage)
         status, output = box.run(check)

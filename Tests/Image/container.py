@@ -69,7 +69,7 @@ class Container:
 
     def run(self, command):
         done = subprocess.run(command, env=self.environment, preexec_fn=self.enter, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
         return done.returncode, done.stdout
 
     def start(self, command):

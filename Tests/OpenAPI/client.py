@@ -23,7 +23,7 @@ def import_all():
 
 def approved_code(carriers):
     """The fields that an app has after the approval of the carrier's user."""
-    with urllib.request.urlopen(carriers + "/demo/codes", b"user=jane", timeout=30) as answer:
+    with urllib.request.urlopen(carriers + "/demo/codes", b"user=jane", timeout=120) as answer:
         return json.loads(answer.read())
 
 

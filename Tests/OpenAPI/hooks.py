@@ -29,13 +29,13 @@ handles = []
 
 def post(url, fields, **headers):
     request = urllib.request.Request(url, json.dumps(fields).encode(), {"Content-Type": "application/json", **headers})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return json.loads(answer.read())
 
 
 def code(**wishes):
     form = urllib.parse.urlencode({"user": "jane", **wishes}).encode()
-    with urllib.request.urlopen(CARRIERS + "/demo/codes", form, timeout=30) as answer:
+    with urllib.request.urlopen(CARRIERS + "/demo/codes", form, timeout=120) as answer:
         return json.loads(answer.read())
 
 

@@ -26,15 +26,16 @@ class Events:
     """The records that Swift Testing appends to a file, one line of JSON each."""
 
     def __init__(self, path):
-        self.file = open(path, encoding="utf-8")
-        self.rest = ""
+        # Bytes, because a part of a line may be written only, and end within a character.
+        self.file = open(path, "rb")
+        self.rest = b""
         self.running = {}  # the identifiers of tests, in the order in which they began
         self.issues = []  # identifier, where, what
 
     def read(self):
         """Whether there was anything new."""
         text = self.file.read()
-        *lines, self.rest = (self.rest + text).split("\n")
+        *lines, self.rest = (self.rest + text).split(b"\n")
         for line in lines:
             record = json.loads(line)
             if record["kind"] == "event":

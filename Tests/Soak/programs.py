@@ -38,7 +38,7 @@ def start(words, log, pattern, **environment):
     output = open(log, "w+")
     process = subprocess.Popen(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
                                env={"PATH": os.environ["PATH"], **environment})
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until and process.poll() is None:
         found = re.search(pattern, pathlib.Path(log).read_text(), re.DOTALL)
         if found:
@@ -59,7 +59,7 @@ def start_simulator(latchkey_dev, folder):
 def start_server(program, folder, **environment):
     """Returns the server's process and its ports, of HTTP and HTTPS."""
     server, ports = start(
-        [program, "serve"], f"{folder}/server.log", r"http://127\.0\.0\.1:(\d+).*https://127\.0\.0\.1:(\d+)",
+        [program, "serve"], f"{folder}/server.log", r"http://127\.0\.0\.1:(\d+).*https://127\.0\.0\.1:(\d+)\s",
         **environment)
     return server, [int(port) for port in ports]
 
@@ -127,7 +127,7 @@ class Line:
 
     async def open(self):
         self.reader, self.writer = await asyncio.wait_for(asyncio.open_connection(
-            self.host, self.port, ssl=self.context, server_hostname="localhost" if self.context else None), 30)
+            self.host, self.port, ssl=self.context, server_hostname="localhost" if self.context else None), 120)
 
     async def send(self, method, path, fields=(), body=b""):
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", *fields]
@@ -136,14 +136,14 @@ class Line:
 
     async def call(self, method, path, fields=(), body=b""):
         await self.send(method, path, fields, body)
-        head = self.head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 30)
+        head = self.head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 120)
         length = re.search(rb"(?i)content-length: *(\d+)", head)
-        content = await asyncio.wait_for(self.reader.readexactly(int(length.group(1))), 30) if length else b""
+        content = await asyncio.wait_for(self.reader.readexactly(int(length.group(1))), 120) if length else b""
         return int(head[9:12]), content
 
     async def close(self):
         self.writer.close()
         try:
-            await asyncio.wait_for(self.writer.wait_closed(), 5)
+            await asyncio.wait_for(self.writer.wait_closed(), 30)
         except (OSError, asyncio.TimeoutError):
             pass

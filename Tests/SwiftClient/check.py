@@ -16,7 +16,7 @@ parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("app")
 options = parser.parse_args()
 with demonstration(options.latchkey_dev) as (base, carriers):
-    app = subprocess.run([options.app, base, carriers], check=True, timeout=120, stdout=subprocess.PIPE, text=True)
+    app = subprocess.run([options.app, base, carriers], check=True, timeout=1200, stdout=subprocess.PIPE, text=True)
 if app.stdout != "ok\n":
     raise SystemExit(f"swift-client: the app said: {app.stdout}")
 print("swift-client: sign-ins with a native account, a link, the SIM and the mobile network: ok")

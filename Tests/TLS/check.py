@@ -102,9 +102,9 @@ def serve(directory):
     log = open(f"{directory}/log", "w+")
     process = subprocess.Popen([os.path.abspath(options.latchkey), "serve"], env=environment, stdout=log, stderr=log,
                                stdin=subprocess.DEVNULL)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while time.monotonic() < until and process.poll() is None:
-        found = re.search(r"https://127\.0\.0\.1:(\d+)", open(log.name).read())
+        found = re.search(r"https://127\.0\.0\.1:(\d+)\s", open(log.name).read())
         if found:
             return process, int(found.group(1))
         time.sleep(0.05)
@@ -136,7 +136,7 @@ def look(port, directory):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=1500,
+        timeout=6000,
     )
     try:
         return json.load(open(report))
@@ -178,7 +178,7 @@ def measure(process, port):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                timeout=60,
+                timeout=600,
             )
             spent = processor_seconds(process) - before
             found = re.search(r"(\d+) connections in (\d+) real seconds", done.stdout)
@@ -205,7 +205,7 @@ def main():
                     good = judge(look(port, directory)) and good
             finally:
                 process.terminate()
-                process.wait(timeout=40)
+                process.wait(timeout=120)
     if not good:
         raise SystemExit(1)
 

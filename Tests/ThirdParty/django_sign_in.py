@@ -22,7 +22,7 @@ def main():
     site, base = f"http://127.0.0.1:{ports['9400']}", f"http://127.0.0.1:{ports['8080']}"
 
     def ask(what):
-        urllib.request.urlopen(urllib.request.Request(f"{site}/test/{what}", method="POST"), timeout=30).read()
+        urllib.request.urlopen(urllib.request.Request(f"{site}/test/{what}", method="POST"), timeout=120).read()
 
     with tempfile.TemporaryDirectory() as folder:
         provider = [

@@ -27,13 +27,14 @@ from provider_walk import HERE, Browser, check, free_port, running, submit
 
 CONFIGURATIONS = HERE.parent.parent / "Config" / "forward-auth"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-FORGED = {"X-Auth-User": "u_forged", "X_Auth_User": "u_forged", "X-Auth_User": "u_forged", "X_Auth-User": "u_forged",
-          "X-Auth-Session": "forged", "x-auth-email": "forged@example.org", "X-Auth-Phone-Number": "forged",
-          "X-Auth-Username": "forged", "X-Auth-Name": "forged", "X-Auth-Given-Name": "forged",
-          "X-Auth-Family-Name": "forged", "X-Auth-Postal-Code": "forged", "X-Auth-User-Id": "forged",
-          "X-Auth-Client-Id": "forged",
-          "X-Forwarded-Host": "evil.example", "X-Forwarded-Uri": "/evil", "X-Forwarded-Proto": "https",
-          "X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}
+# No identifier of Latchkey's has a point, so that a random one cannot be taken for this word.
+WORD = "forged."
+FORGED = {**dict.fromkeys(["X-Auth-User", "X_Auth_User", "X-Auth_User", "X_Auth-User"], "u_" + WORD),
+          **dict.fromkeys([
+              "X-Auth-Session", "X-Auth-Phone-Number", "X-Auth-Username", "X-Auth-Name", "X-Auth-Given-Name",
+              "X-Auth-Family-Name", "X-Auth-Postal-Code", "X-Auth-User-Id", "X-Auth-Client-Id"], WORD),
+          "x-auth-email": WORD + "jo@example.org", "X-Forwarded-Host": "evil.example", "X-Forwarded-Uri": "/evil",
+          "X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}
 COOKIE = "latchkey_session"
 
 
@@ -173,7 +174,7 @@ class Client:
     """A browser's connection to the proxy, which is kept."""
 
     def __init__(self, base, cookies):
-        self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(base).netloc, timeout=60)
+        self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(base).netloc, timeout=300)
         own = [f"{name}={value}" for name, value in cookies.items()]
         # An application may set more of such a name, so that the proxy removes these in place of Latchkey's.
         decoys = [f"__Host-{COOKIE}=decoy", "latchkey_decoy=1"]
@@ -218,7 +219,7 @@ def walk(person, base, count, sessions, barrier, times):
         cookies = "; ".join(value for field, value in seen["fields"] if field == "cookie")
         if cookies != "theme=dark; z=1; notlatchkey_a=b":
             wrong.append(f"{path} came with the cookies {cookies}")
-        if any("forged" in value for field, value in seen["fields"] if field.replace("_", "-").startswith("x-auth-")):
+        if any(WORD in value for field, value in seen["fields"] if field.replace("_", "-").startswith("x-auth-")):
             wrong.append(f"{path} came with what the client claims")
     return wrong
 

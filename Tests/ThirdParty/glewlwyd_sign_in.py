@@ -55,7 +55,7 @@ class Glewlwyd:
         request = urllib.request.Request(
             f"{self.site}/api/{path}", data=data, method=method, headers={"Content-Type": "application/json"})
         try:
-            with browser.opener.open(request, timeout=30) as response:
+            with browser.opener.open(request, timeout=120) as response:
                 return response.read().decode()
         except urllib.error.HTTPError as error:
             return check(False, f"{method} {path}: {error.code} {error.read().decode()[:300]}")
@@ -146,7 +146,7 @@ def try_provider(provider, base):
     other = Browser()
     walk.sign_in(other)
     provider.end(other, next(cookie.value for cookie in other.cookies if cookie.name == COOKIE))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while other.open(f"{base}/users/me")[0] == 200 and time.monotonic() < deadline:
         time.sleep(0.1)
     walk.is_signed_out(other)

@@ -29,7 +29,7 @@ def main():
             walk, browser = Walk(base, "idpyoidc", submit(fill), prompt="consent"), Browser()
             user = walk.sign_in(browser)
             check((user["name"], user["email"]) == ("Jo Doe", "jo@example.org"), "with the provider's attributes")
-            urllib.request.urlopen(urllib.request.Request(site + "/test/rotate", method="POST"), timeout=30).read()
+            urllib.request.urlopen(urllib.request.Request(site + "/test/rotate", method="POST"), timeout=120).read()
             again = Browser()
             check(walk.sign_in(again)["user_id"] == user["user_id"], "the same user signs in after a key rotation")
             for _ in range(2):

@@ -32,14 +32,14 @@ CLIENT = "demo-app"
 
 def sign_in(latchkey):
     """The text of a token response, as the app gets it for a code of a simulated carrier."""
-    code = requests.post(latchkey.carriers + "/demo/codes", data={"user": "jane"}, timeout=30).json()
-    response = requests.post(latchkey.base + "/auth/zenkey-signin", json=code, headers=API_KEY, timeout=30)
+    code = requests.post(latchkey.carriers + "/demo/codes", data={"user": "jane"}, timeout=120).json()
+    response = requests.post(latchkey.base + "/auth/zenkey-signin", json=code, headers=API_KEY, timeout=120)
     check(response.status_code == 200, "a sign-in")
     return response.text
 
 
 def send(method, url, headers, body):
-    return requests.request(method, url, headers={**headers, **API_KEY}, data=body, timeout=30)
+    return requests.request(method, url, headers={**headers, **API_KEY}, data=body, timeout=120)
 
 
 def introspected(latchkey, token, hint="access_token"):
@@ -84,7 +84,7 @@ def with_authlib(latchkey):
     session = OAuth2Session(CLIENT, token_endpoint_auth_method="none", token=json.loads(sign_in(latchkey)))
     session.headers.update(API_KEY)
     old = dict(session.token)
-    me = session.get(latchkey.base + "/users/me", timeout=30).json()
+    me = session.get(latchkey.base + "/users/me", timeout=120).json()
     new = session.refresh_token(latchkey.base + "/auth/token", refresh_token=old["refresh_token"])
     check(new["access_token"] not in (old["access_token"], None), "Authlib renews a session")
     check(new["expires_in"] == 3600 and new["expires_at"] > 0, "and knows how long it lasts")
@@ -115,15 +115,15 @@ def with_authlib(latchkey):
 def signed_introspection(latchkey):
     """Authlib reads the server's metadata (RFC 8414), and joserfc verifies a signed introspection (RFC 9701)."""
     metadata = AuthorizationServerMetadata(
-        requests.get(latchkey.base + "/.well-known/oauth-authorization-server", timeout=30).json())
+        requests.get(latchkey.base + "/.well-known/oauth-authorization-server", timeout=120).json())
     metadata.validate()
     check(metadata["issuer"] == latchkey.base, "Authlib finds the server's metadata valid")
     token = json.loads(sign_in(latchkey))["token"]
     answer = requests.post(
         metadata["introspection_endpoint"], data={"token": token}, auth=("shop", API_KEY["X-API-KEY"]),
-        headers={"Accept": "application/token-introspection+jwt"}, timeout=30)
+        headers={"Accept": "application/token-introspection+jwt"}, timeout=120)
     check(answer.headers["Content-Type"] == "application/token-introspection+jwt", "an introspection can be signed")
-    keys = joserfc.jwk.KeySet.import_key_set(requests.get(metadata["jwks_uri"], timeout=30).json())
+    keys = joserfc.jwk.KeySet.import_key_set(requests.get(metadata["jwks_uri"], timeout=120).json())
     found = joserfc.jwt.decode(answer.text, keys, metadata["introspection_signing_alg_values_supported"])
     joserfc.jwt.JWTClaimsRegistry(
         iss={"essential": True, "value": metadata["issuer"]}, aud={"essential": True, "value": "shop"},
@@ -136,7 +136,7 @@ def problem_details(latchkey):
     request = urllib.request.Request(
         latchkey.base + "/users/me", headers={**API_KEY, "Accept": "application/problem+json"})
     try:
-        urllib.request.urlopen(request, timeout=30)
+        urllib.request.urlopen(request, timeout=120)
         check(False, "a call without a session is refused")
     except urllib.error.HTTPError as error:
         problem = json.loads(error.read())

@@ -43,10 +43,10 @@ def running(name, command, ready, folder=None, **environment):
             return output.read().decode(errors="replace")
 
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while True:
                 try:
-                    urllib.request.urlopen(ready, timeout=5).read()
+                    urllib.request.urlopen(ready, timeout=60).read()
                     break
                 except OSError:
                     if process.poll() is not None or time.monotonic() > deadline:
@@ -60,7 +60,7 @@ def running(name, command, ready, folder=None, **environment):
         finally:
             process.terminate()
             try:
-                process.wait(30)
+                process.wait(120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -126,7 +126,7 @@ class Browser:
         """Status, location (absolute) and text."""
         data = None if form is None else urllib.parse.urlencode(form).encode()
         try:
-            response = self.opener.open(urllib.request.Request(url, data=data, headers=headers or {}), timeout=30)
+            response = self.opener.open(urllib.request.Request(url, data=data, headers=headers or {}), timeout=120)
         except urllib.error.HTTPError as error:
             response = error
         location = response.headers.get("Location", "")

@@ -28,7 +28,7 @@ from provider_walk import check  # noqa: E402
 def post(url, fields):
     body = urllib.parse.urlencode(fields).encode()
     request = urllib.request.Request(url, body, {"X-API-KEY": "demo-key"})
-    with urllib.request.urlopen(request, timeout=30) as response:
+    with urllib.request.urlopen(request, timeout=120) as response:
         return json.loads(response.read())
 
 
@@ -78,7 +78,7 @@ def main():
                 latchkey.base + "/users/me", json.dumps({"username": f"user-{number}"}).encode(),
                 {"X-API-KEY": "demo-key", "Authorization": "Bearer " + session["token"],
                  "Content-Type": "application/json"}, method="PATCH")
-            urllib.request.urlopen(request, timeout=30).read()
+            urllib.request.urlopen(request, timeout=120).read()
             answer = orders(session["token"])
             check(answer.status_code == 200 and answer.json() == {"user": f"user-{number}"},
                   "django-oauth-toolkit lets the user of a session token in")

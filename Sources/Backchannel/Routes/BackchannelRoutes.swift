@@ -56,7 +56,8 @@ extension BackchannelAuthentication {
         switch outcome {
         case nil: return .json(.ok, capacity: 64) { $0.add("auth_req_id", handle.exposed) }
         case .signedIn(let signedIn):
-            return signedIn.response(feature.settings.async302 ? .found : .ok) { json, _ in
+            let given = try await api.useCases.sessions.given(signedIn)
+            return given.response(feature.settings.async302 ? .found : .ok) { json, _ in
                 json.add("auth_req_id", handle.exposed)
             }
         case .mustRegister(let offer): throw APIError.mustRegister(offer, api.compatibility)

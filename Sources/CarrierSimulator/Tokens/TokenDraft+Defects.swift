@@ -82,7 +82,7 @@ extension TokenDraft {
         switch kind {
         case .idToken: 7
         case .portToken: 181
-        case .logoutToken, .authorizationResponse, .userInfo: 1
+        case .logoutToken, .authorizationResponse, .userInfo, .eventToken: 1
         }
     }
 

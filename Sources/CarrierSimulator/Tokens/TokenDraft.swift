@@ -1,11 +1,11 @@
 import Crypto
 package import Primitives
 
-/// An ID token (OpenID Connect Core section 2), port token, logout token, authorization response or userinfo response
-/// that is not signed yet, so that faults can still change it.
+/// An ID token (OpenID Connect Core section 2), port token, logout token, authorization response, userinfo response or
+/// security event token that is not signed yet, so that faults can still change it.
 package struct TokenDraft: Sendable {
     /// What the draft becomes. Some defects depend on it.
-    enum Kind: Sendable { case idToken, portToken, logoutToken, authorizationResponse, userInfo }
+    enum Kind: Sendable { case idToken, portToken, logoutToken, authorizationResponse, userInfo, eventToken }
 
     package enum Signature: Sendable {
         case genuine

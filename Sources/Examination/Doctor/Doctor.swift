@@ -56,7 +56,7 @@ package struct Doctor: Sendable {
     typealias Finding = DoctorReport.Finding
 
     let configuration: Configuration
-    private let features: FeatureList
+    let features: FeatureList
     let networks: [MCCMNC]
     let http: any HTTPClient
     let clock: WallClock

@@ -1,4 +1,5 @@
 import LatchkeyConfiguration
+import LatchkeyService
 package import OpenIDConnect
 import Primitives
 import SignIn
@@ -28,6 +29,9 @@ struct ServerExamination {
             examineBackchannel()
             examineDeviations()
             if let profile = known.profile { ok("the settings meet the profile \(profile.rawValue)") }
+            for note in doctor.features.features.compactMap({ $0.note(at: known, in: doctor.configuration) }) {
+                ok(note)
+            }
             if provider.jwksURI != nil { await examineKeys() }
         }
         for (setting, certificate) in known.certificates {

@@ -395,7 +395,7 @@ extension APIError {
         .contentTooLarge, "payload_too_large", .invalidRequest,
         "The body is too large. Without an API key it may have \(BodyFields.keylessBytes >> 10) KiB.")
 
-    static let unsupportedMediaType = APIError(
+    package static let unsupportedMediaType = APIError(
         .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
         "Send application/json or application/x-www-form-urlencoded, in UTF-8.")
 }

@@ -27,7 +27,7 @@ extension Request {
     }
 
     /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.
-    /// - Throws: 401 for a missing or repeated field, another scheme, more than 512 characters, or characters not in
+    /// - Throws: 401 for a missing or repeated field, another scheme, more than 4096 characters, or characters not in
     ///   RFC 7235's token68.
     package func bearerToken() throws(APIError) -> PresentedToken {
         guard let field = headers.bytes(of: .authorization) else {
@@ -61,7 +61,7 @@ extension Request {
         }
         guard isBearer else { return nil }
         let token = field[length...].drop { $0 == UInt8(ascii: " ") }
-        guard (1...512).contains(token.count), token.allSatisfy(isToken68) else { return nil }
+        guard (1...4096).contains(token.count), token.allSatisfy(isToken68) else { return nil }
         return token.startIndex..<token.endIndex
     }
 

@@ -65,7 +65,6 @@ extension APIOperation.Body {
         let body = JSONValue.object(of: [
             ("schema", APISchema.named(schema).json), ("example", try? JSONValue(parsing: Array(example.utf8))),
         ])
-        let contentType = isFormOnly ? "application/x-www-form-urlencoded" : "application/json"
         return ["required": true, "content": .object(of: [(contentType, body)])]
     }
 }

@@ -50,13 +50,22 @@ public struct APIOperation: Sendable {
         /// A name in ``APISchema/bodies``, or in the schemas of the feature.
         let schema: String
         let example: String
-        let isFormOnly: Bool
+        let contentType: String
 
         /// - Parameter example: A JSON text.
         public init(schema: String, example: String, isFormOnly: Bool = false) {
+            self.init(
+                schema: schema, example: example,
+                as: isFormOnly ? "application/x-www-form-urlencoded" : "application/json")
+        }
+
+        /// - Parameters:
+        ///   - example: A JSON text.
+        ///   - contentType: The only one that is read.
+        package init(schema: String, example: String, as contentType: String) {
             self.schema = schema
             self.example = example
-            self.isFormOnly = isFormOnly
+            self.contentType = contentType
         }
     }
 

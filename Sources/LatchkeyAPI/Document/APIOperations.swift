@@ -168,8 +168,8 @@ extension APIOperation {
         APIOperation(
             .get, "/.well-known/jwks.json", "showSigningKeys", .transactions, .open, "Latchkey's public keys",
             """
-            The keys that verify receipts, and those of clients with a `private_key`, which verify client assertions \
-            and signed requests. May be cached for an hour.
+            The keys that verify receipts and session tokens that are JWTs, and those of clients with a \
+            `private_key`, which verify client assertions and signed requests. May be cached for an hour.
             """,
             parameters: [.ifNoneMatch],
             responses: [

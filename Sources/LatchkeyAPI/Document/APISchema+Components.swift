@@ -136,7 +136,7 @@ extension APISchema {
         })
 
     package static let tokenFields = fields([
-        "token": text("Opaque: its form may change. Keep it secret.", example: APIExample.token),
+        "token": text("Opaque to apps: its form may change. Keep it secret.", example: APIExample.token),
         "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
         "access_token": text("The same as `token`.", example: APIExample.token),
         "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),

@@ -9,7 +9,7 @@ extension LatchkeyAPI {
         guard !admission.isPage else { return try await refreshPage(request, admission) }
         var refresh = try RefreshRequest(BodyFields(request, from: admission), caller: admission.caller)
         refresh.clients = admission.clients
-        return try await useCases.refresh(refresh).response(.ok)
+        return try await useCases.sessions.given(try await useCases.refresh(refresh)).response(.ok)
     }
 
     func signOut(_ request: Request, _ caller: SignedInCaller) async throws -> Response {

@@ -44,7 +44,7 @@ extension LatchkeyAPI {
         // At a group, the body may name another client than the administrator's.
         guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         switch try await useCases.signIn(signIn) {
-        case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
+        case .signedIn(let signedIn): return try await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
             var error = APIError.mustRegister(offer, compatibility)
             if admission.isPage, let url = baseURL.url, let registration {
@@ -58,8 +58,8 @@ extension LatchkeyAPI {
     /// Responds with a new session: tokens, or cookies for a page.
     package func respond(
         _ signedIn: SignedIn, _ status: HTTPResponse.Status, to admission: Admission, _ request: Request
-    ) async -> Response {
-        guard admission.isPage else { return signedIn.response(status) }
+    ) async throws(SignInError) -> Response {
+        guard admission.isPage else { return try await useCases.sessions.given(signedIn).response(status) }
         await endFormerSession(of: request)
         var response = inCookies(signedIn, status)
         forgetRegistration(of: request, in: &response)

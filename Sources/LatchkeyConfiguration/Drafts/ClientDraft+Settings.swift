@@ -127,6 +127,13 @@ extension ClientDraft {
             "What happens to the authorization code of a native sign-in. ignore: nothing; redeem: it is exchanged for "
                 + "the tokens that store_tokens keeps, with redirect_uri, or none."
         ).of(.oidc, .oauth2),
+        Setting(
+            "access_token", .choice, \.rules.accessToken.form,
+            "The session tokens of this client's sessions. opaque: services ask whose they are; jwt: services can "
+                + "verify them by themselves (RFC 9068), until they expire, which is after 10 minutes by default."),
+        Setting(
+            "access_token_audience", .list(of: .clientID, "a list of audiences"), \.rules.accessToken.audience,
+            "The services that the client's JWTs are for: their aud."),
     ]
 
     /// Of ID tokens, userinfo and signed responses.

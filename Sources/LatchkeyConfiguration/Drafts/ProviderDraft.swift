@@ -24,7 +24,7 @@ package struct ProviderDraft: GroupDraft {
     /// What all clients have; without a list of clients, the only one. Of a kind that a feature brings this server.
     package var client = ClientDraft()
     package var place = GroupPlace()
-    private var ofFeatures = FeatureValues()
+    var ofFeatures = FeatureValues()
 
     /// What the keys of a feature have said, by the type of the value.
     package subscript<Value: Sendable>(_ type: Value.Type) -> Value? {
@@ -117,6 +117,7 @@ package struct ProviderDraft: GroupDraft {
         guard !place.isBroken, context.problems.count == before, var provider = provider(id, clients) else {
             return nil
         }
+        provider.ofFeatures = ofFeatures
         if let problem = loginInitiationProblem(clients) {
             context.refuse(place.origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
         }

@@ -137,7 +137,7 @@ extension Configuration {
         public var hasSignIns = true
         /// Certificates besides those of its clients, each with the setting that names it.
         public var certificates: [(setting: String, certificate: TLSClientCertificate)] = []
-        private var ofFeatures = FeatureValues()
+        var ofFeatures = FeatureValues()
 
         /// Its name in paths. A mobile operator's ends before the slash in ``id``.
         public var path: String { ProviderReference(text: id).provider }

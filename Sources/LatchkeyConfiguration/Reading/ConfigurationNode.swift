@@ -40,7 +40,8 @@ package struct ConfigurationNode: Sendable {
     }
 
     /// Whether the value of a secret setting has a secret itself, rather than the names of files that have them: a
-    /// text, such as `id:secret`, or a secret key of a client, API key, provider or operator.
+    /// text, such as `id:secret`, or a secret key of a client, API key, provider or operator, whose value may be a
+    /// group of texts (`headers`).
     /// - Parameter names: The names of secret keys.
     func holdsSecret(_ names: Set<String>, isSecret: Bool = true) -> Bool {
         switch value {
@@ -48,7 +49,11 @@ package struct ConfigurationNode: Sendable {
         case .empty: false
         case .list(let items): items.contains { $0.holdsSecret(names, isSecret: isSecret) }
         case .mapping(let entries):
-            entries.contains { $0.node.holdsSecret(names, isSecret: names.contains($0.name)) }
+            entries.contains { entry in
+                let isSecret = names.contains(entry.name)
+                return entry.node.holdsSecret(names, isSecret: isSecret)
+                    || isSecret && entry.node.entries?.contains { $0.node.holdsSecret([]) } == true
+            }
         }
     }
 

@@ -155,7 +155,10 @@ package struct ProviderPreset: Sendable {
         let isStoring = entries.contains { entry in
             entry.name == "store_tokens" && ValueType<Bool>.flag().read(entry.node, &unreported) == true
         }
-        return settings.overlaid(by: isStoring ? refresh : [], addingToLists: true)
+        // What only a feature reads is left out where the build does not have it.
+        let known = context.settings.ofProviders.map(\.name)
+        return settings.filter { entry in known.contains { "\($0).".hasPrefix("\(entry.name).") } }
+            .overlaid(by: isStoring ? refresh : [], addingToLists: true)
             .map { $0.with(values, at: section.origin) }
             .overlaid(by: entries.filter { !names.contains($0.name) })
     }

@@ -5,8 +5,8 @@ package import SignIn
 
 /// What keys of the core ask of a feature, which a build may lack.
 public struct FeatureDemand: Sendable {
-    /// The feature, by the trait that adds it to a build.
-    package let trait: String
+    /// The feature, by the trait that adds it to a build; nil if the core does not know which one it is.
+    package let trait: String?
     /// The kinds of provider that it brings.
     let kinds: Set<ProviderKind>
     /// The key of a configuration that asks for the feature; nil if there is none.
@@ -17,13 +17,17 @@ public struct FeatureDemand: Sendable {
     }
 
     /// The keys are those of providers of some kinds.
-    package init(_ trait: String, ofKinds kinds: Set<ProviderKind>) {
+    package init(_ trait: String?, ofKinds kinds: Set<ProviderKind>) {
         (self.trait, self.kinds) = (trait, kinds)
         key = { $0.providers.first { kinds.contains($0.kind) }.map { "providers.\($0.id)" } }
     }
 
-    var reason: String { "needs the feature \(trait), which this build of the program does not have" }
-    var remedy: String { "run a build with the trait \(trait), or change the key" }
+    var reason: String {
+        "needs \(trait.map { "the feature \($0)" } ?? "a feature"), which this build of the program does not have"
+    }
+    var remedy: String {
+        "run a build with \(trait.map { "the trait \($0)" } ?? "the feature for such providers"), or change the key"
+    }
 }
 
 /// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
@@ -84,7 +88,7 @@ public struct Settings: Sendable {
 
     /// What a kind of provider that no feature of the build has asks for.
     func demand(of kind: ProviderKind) -> FeatureDemand {
-        unmet.first { $0.kinds.contains(kind) } ?? FeatureDemand("of \(kind.rawValue)", ofKinds: [kind])
+        unmet.first { $0.kinds.contains(kind) } ?? FeatureDemand(nil, ofKinds: [kind])
     }
 
     private static let ofCore: [Setting<Configuration>] =

@@ -29,10 +29,10 @@ extension AdminService {
         "api_key.created", "api_key.revoked", "configuration.reloaded", "identity.link_refused", "identity.linked",
         "identity.move_undone", "identity.moved", "identity.moved_refused", "identity.relinked", "identity.unlinked",
         "phone_number.reassigned", "phone_number.verified", "provider_grant.ended", "refresh_token.reused",
-        "server.started", "server.stopped", "session.all_revoked", "session.created", "session.ended_by_provider",
-        "session.others_revoked", "session.revoked", "session.signed_out", "signing_key.created",
-        "signing_key.removed", "user.edited", "user.erased", "user.merged", "user.merged_away", "user.updated",
-        "vault.rotated", "webhook.dropped", "webhook.replayed",
+        "security_event.received", "server.started", "server.stopped", "session.all_revoked", "session.created",
+        "session.ended_by_provider", "session.others_revoked", "session.revoked", "session.signed_out",
+        "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged", "user.merged_away",
+        "user.updated", "vault.rotated", "webhook.dropped", "webhook.replayed",
     ]
 
     private static let usualAuditLimit = 100

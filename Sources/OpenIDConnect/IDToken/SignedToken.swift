@@ -197,9 +197,12 @@ package enum TokenType: Sendable {
     case marked([IDTokenType])
     /// `typ` is this, in lower case, or also absent.
     case named(String, orAbsent: Bool)
-    /// `typ` is `logout+jwt`, with or without `application/` (RFC 7515 section 4.1.9). Older providers write `JWT` or
-    /// none.
-    case logoutToken
+    /// `typ` is this, in lower case, with or without `application/` (RFC 7515 section 4.1.9); where `orStandard`, also
+    /// `JWT` or absent.
+    case media(String, orStandard: Bool)
+
+    /// Older providers write `JWT` or none.
+    static let logoutToken = TokenType.media("logout+jwt", orStandard: true)
 
     /// `typ` is absent or `JWT`: in userinfo responses, and in authorization responses, for which JARM names none.
     package static let standard = TokenType.marked(IDTokenType.standard)
@@ -208,9 +211,10 @@ package enum TokenType: Sendable {
     func isNamed(by header: TokenHeader) -> Bool {
         switch self {
         case .marked(let types): return header.type.map(types.contains) ?? false
-        case .logoutToken:
-            let type = header["typ"]
-            return type == nil || ["jwt", "logout+jwt", "application/logout+jwt"].contains(type?.string?.lowercased())
+        case .media(let name, let mayBeStandard):
+            let type = header["typ"]?.string?.lowercased()
+            return type == name || type == "application/" + name
+                || mayBeStandard && (type == "jwt" || header["typ"] == nil)
         case .named(let name, let mayBeAbsent):
             let type = header["typ"]
             return type == nil ? mayBeAbsent : type?.string?.lowercased() == name
@@ -221,7 +225,7 @@ package enum TokenType: Sendable {
     var accepted: String {
         switch self {
         case .marked(let types): types.map(\.rawValue).joined(separator: ", ")
-        case .logoutToken: "logout+jwt, JWT, absent"
+        case .media(let name, let mayBeStandard): mayBeStandard ? "\(name), JWT, absent" : name
         case .named(let name, let mayBeAbsent): mayBeAbsent ? "\(name), absent" : name
         }
     }

@@ -235,6 +235,15 @@ public final class RelyingParty: Sendable {
         return keyCaches.cache(of: metadata.issuer, at: metadata.jwksURI)
     }
 
+    /// The provider's keys, for messages that a feature verifies.
+    /// - Parameter url: Of another key set that it signs them with; nil for the one that its metadata names.
+    package func keys(at url: EndpointURL?, clientID: ClientID) async throws(OIDCError) -> KeyCache {
+        if let url, let issuer { return keyCaches.cache(of: issuer.text, at: url) }
+        let correlationID = CorrelationID.random(from: random)
+        return try keyCaches.cache(
+            of: try await provider(for: nil, clientID: clientID, correlationID: correlationID))
+    }
+
     /// The provider's metadata, which must list an algorithm that it signed with. A provider that has changed its
     /// algorithm is followed at once: the metadata is fetched again, at most once in ``CacheRules/retryInterval``.
     ///

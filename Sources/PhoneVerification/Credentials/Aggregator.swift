@@ -66,7 +66,7 @@ struct CredentialFinding: Sendable {
     let number: MSISDN?
     /// Whether the phone has the number that was asked for; nil if the aggregator does not say.
     let isVerified: Bool?
-    /// Nil if nobody was asked about it.
+    /// What was found about a change of the SIM card; nil if nothing was asked about it.
     var sim: SIMSwapFinding?
     /// Who the user is, where a mobile operator tells it.
     var identity: Identity?

@@ -148,8 +148,9 @@ extension ProviderDraft {
             "The networks whose phones open a link over the mobile network instead."),
         Setting(
             "desktop", .flag("on", "off"), \.numbers.aggregator.verifiesDesktops,
-            "Whether a signed-in user without a phone at hand may verify a number with a QR code for the phone. "
-                + "An attacker who makes another person scan the code takes that person's verified number away."),
+            "Whether a signed-in user may verify a number by a QR code, which the user's phone scans. If an attacker "
+                + "makes another person scan the attacker's code, the attacker's account gets that person's number as "
+                + "verified, and the person's account loses it."),
         Setting(
             "consent", .optional(.consent), \.numbers.aggregator.consent,
             "What the user consents to, for the aggregator to show."),

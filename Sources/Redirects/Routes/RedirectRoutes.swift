@@ -175,7 +175,7 @@ extension RedirectSignIn: BrowserRedirects {
         }
         let signedIn = try await takeSession(
             Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
-        return await api.respond(signedIn, .ok, to: admission, request)
+        return try await api.respond(signedIn, .ok, to: admission, request)
     }
 
     /// - Parameter asJSON: Whether the location where a sign-in goes on is a value, for scripts that ask for it.

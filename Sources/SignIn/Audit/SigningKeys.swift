@@ -5,8 +5,8 @@ package import Primitives
 package import StorageModel
 import Synchronization
 
-/// The keys that sign receipts and seals of the audit log, created, published and removed as `SigningKeySchedule`
-/// decides.
+/// The keys that sign receipts, session tokens and seals of the audit log, created, published and removed as
+/// `SigningKeySchedule` decides.
 ///
 /// They are stored, so that all processes sign with the same ones, and cached for a minute. If several processes create
 /// a key at once, the store accepts one, and the others use it.

@@ -316,7 +316,7 @@ package enum SignInOutcome: Sendable {
 }
 
 package struct SignedIn: Sendable {
-    package let tokens: SessionTokens
+    package internal(set) var tokens: SessionTokens
     package let userID: UserID
     /// Whether this sign-in created the user. A repeated one says the same as the first.
     package let isNew: Bool

@@ -14,7 +14,9 @@ package struct Sessions: Sendable {
     /// The clients whose sessions may have an ID token for logout.
     let clientsWithIDTokens: Set<String>
     let areAudited: Bool
-    let clock: WallClock
+    /// Nil if all session tokens are opaque.
+    let accessTokenForm: (any AccessTokenForm)?
+    package let clock: WallClock
     let random: RandomSource
     let counts = Counts(SessionStatistics())
 
@@ -24,10 +26,15 @@ package struct Sessions: Sendable {
     /// announces it, and otherwise within five seconds.
     /// - Throws: `temporarily_unavailable` if the store is unavailable; that does not mean "signed out".
     package func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
-        switch token.exposed.withBytes(look) {
-        case .known(let found): return found
-        case .stored(let hash, let ticket): return try await read(hash, ticket)
+        if let accessTokenForm, !SessionTokenFormat.isLength(token.exposed.utf8.count) {
+            return try await accessTokenForm.holder(of: token, in: self)?.found
         }
+        return try await found(token.exposed.withBytes(look))
+    }
+
+    /// The session that is stored under a hash.
+    package func holder(under hash: TokenHash) async throws(SignInError) -> SessionAndUser? {
+        try await found(look(hash))
     }
 
     /// As ``authenticate(_:)``; at once for a session in memory.
@@ -35,9 +42,13 @@ package struct Sessions: Sendable {
 
     /// As ``lookUp(_:)-(Secret)``, for the UTF-8 bytes of a token.
     package func lookUp(_ token: UnsafeBufferPointer<UInt8>) -> ValueOrTask<SessionAndUser?> {
+        if accessTokenForm != nil, !SessionTokenFormat.isLength(token.count) {
+            let token = Secret(String(decoding: token, as: UTF8.self))
+            return .task { try await authenticate(token) }
+        }
         switch look(token) {
-        case .known(let found): .value(found)
-        case .stored(let hash, let ticket): .task { try await read(hash, ticket) }
+        case .known(let found): return .value(found)
+        case .stored(let hash, let ticket): return .task { try await read(hash, ticket) }
         }
     }
 
@@ -50,10 +61,20 @@ package struct Sessions: Sendable {
     private func look(_ token: UnsafeBufferPointer<UInt8>) -> Look {
         guard SessionTokenFormat.isLength(token.count) else { return .known(nil) }
         // Looked up by its hash, so that the time taken reveals nothing about existing tokens.
-        let hash = TokenHash(ofSessionToken: token)
+        return look(TokenHash(ofSessionToken: token))
+    }
+
+    private func look(_ hash: TokenHash) -> Look {
         switch cache.look(hash, at: clock.now()) {
         case .hit(let found): return .known(found)
         case .miss(let ticket): return .stored(hash, ticket)
+        }
+    }
+
+    private func found(_ look: Look) async throws(SignInError) -> SessionAndUser? {
+        switch look {
+        case .known(let found): return found
+        case .stored(let hash, let ticket): return try await read(hash, ticket)
         }
     }
 
@@ -232,8 +253,8 @@ extension Sessions {
 
 /// The tokens of a signed-in app, each with 240 random bits, of which the store has only the hashes.
 package struct SessionTokens: Sendable, Hashable {
-    /// 48 characters of base64url; see `SessionTokenFormat`.
-    package let token: Secret
+    /// 48 characters of base64url (`SessionTokenFormat`), or of another form (``Sessions/given(_:)``).
+    package internal(set) var token: Secret
     /// 48 characters of base64url, and 92 after the first exchange; see `PresentedRefreshToken`.
     package let refreshToken: Secret
     /// Seconds until ``token`` expires.
@@ -359,8 +380,9 @@ struct SessionLifetimes: Sendable {
         var own: [String: SignInConfiguration.Lifetimes] = [:]
         // If two providers have a client of the same id, the first provider by name decides.
         for client in providers.all.flatMap(\.allClients)
-        where client.rules.sessions != .init() && own[client.id.text] == nil {
-            own[client.id.text] = lifetimes.changed(by: client.rules.sessions)
+        where own[client.id.text] == nil {
+            guard client.rules.sessions != .init() || client.rules.accessToken.form == .jwt else { continue }
+            own[client.id.text] = lifetimes.changed(by: client.rules)
         }
         self.own = own
     }
@@ -371,9 +393,10 @@ struct SessionLifetimes: Sendable {
 }
 
 extension SignInConfiguration.Lifetimes {
-    fileprivate func changed(by own: SignInConfiguration.SessionTimes) -> SignInConfiguration.Lifetimes {
-        altered(self) {
-            $0.access = own.access ?? access
+    fileprivate func changed(by rules: SignInConfiguration.ClientRules) -> SignInConfiguration.Lifetimes {
+        let own = rules.sessions
+        return altered(self) {
+            $0.access = own.access ?? rules.accessToken.usualLifetime(access)
             $0.refresh = own.refresh ?? refresh
             $0.idle = own.idle ?? idle
             $0.absolute = own.absolute ?? absolute

@@ -34,7 +34,9 @@ struct PhoneCodeTests {
     func screens() async throws {
         let device = try await waitingDevice()
         #expect(device.number.count == 6)
-        #expect(try await waitingDevice().number != device.number)
+        // Two of a million numbers may be the same.
+        let numbers = Set([device.number, try await waitingDevice().number, try await waitingDevice().number])
+        #expect(numbers.count > 1)
         let phone = try await carriers.get("/phone")
         #expect(phone.status == .ok)
         #expect(phone.text.contains("name=\"number\"") && phone.text.contains("value=\"310010-jane\" checked"))

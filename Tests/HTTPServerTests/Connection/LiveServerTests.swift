@@ -266,8 +266,7 @@ struct LiveServerTests {
         timeouts.header = .seconds(2)
         timeouts.body = .seconds(2)
         try await LiveServer.run(timeouts: timeouts) { live in
-            let client = try await live.connect()
-            try await client.send(first)
+            let client = try await live.connect(sending: first)
             try await client.drip(wire(rest), every: .milliseconds(20))
             let answer = try await client.readResponse()
             #expect(answer.status == 408)
@@ -282,8 +281,7 @@ struct LiveServerTests {
         // It is the deadline of the first request, too.
         timeouts.idle = .seconds(2)
         try await LiveServer.run(timeouts: timeouts) { live in
-            let client = try await live.connect()
-            try await client.send(first)
+            let client = try await live.connect(sending: first)
             let answers = try RawClient.Response.parseAll(await client.readUntilClosed())
             #expect(answers.map(\.status) == (first.isEmpty ? [] : [200]))
         }

@@ -167,8 +167,7 @@ import Testing
         // It is the deadline of the first request, too.
         timeouts.idle = .seconds(2)
         try await LiveServer.run(timeouts: timeouts, handler: handler) { live in
-            let client = try await live.connect()
-            try await client.send(Self.request)
+            let client = try await live.connect(sending: String(decoding: Self.request, as: UTF8.self))
             _ = try await client.readUntil("first\r\n")
             // Waits until connections that begin now have been closed as idle, so that the stream's timeouts would have
             // passed, too.

@@ -137,8 +137,7 @@ struct ConnectionFloodTests {
                 (request("GET /healthz/"), 503), ("NONSENSE\r\n\r\n", 503), ("", 503), ("GET /heal", 503),
             ]
             for (text, status) in table {
-                let client = try await live.connect()
-                try await client.send(text)
+                let client = try await live.connect(sending: text)
                 let answer = try await client.readResponse(toHead: text.hasPrefix("HEAD"))
                 #expect(answer.status == status, "\(text)")
                 #expect(answer["connection"] == "close")

@@ -88,8 +88,8 @@ struct UnreadOutputTests {
         try await LiveServer.run(
             limits: limits(2 << 20), timeouts: timeouts, handler: Self.handler(library)
         ) { live in
-            let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 2048)
-            try await client.send(request("GET /own"))
+            let client = try await live.connect(
+                limit: .seconds(60), receiveBufferBytes: 2048, sending: request("GET /own"))
             try await until { live.server.statistics.unsentBytes > 0 }
             #expect(live.server.statistics.unsentBytes <= 2 * Self.sendBuffer)
             #expect(try await client.readResponse().body == library.book)

@@ -51,9 +51,11 @@ struct LiveServer {
     }
 
     func connect(
-        limit: Duration = .seconds(30), receiveBufferBytes: Int32? = nil, from source: String? = nil
+        limit: Duration = .seconds(30), receiveBufferBytes: Int32? = nil, from source: String? = nil,
+        sending first: String = ""
     ) async throws -> RawClient {
-        try await RawClient(port: port, limit: limit, receiveBufferBytes: receiveBufferBytes, from: source)
+        try await RawClient(
+            port: port, limit: limit, receiveBufferBytes: receiveBufferBytes, from: source, sending: first)
     }
 
     /// Sends text on a new connection, and returns the responses until the server closes.

@@ -28,7 +28,7 @@ struct KeyUpdateTests {
         new_memory = function(crypto, "BIO_new", pointer, pointer)
         take = function(crypto, "BIO_read", number, pointer, ctypes.c_char_p, number)
 
-        plain = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
+        plain = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=120)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # SSL_read is to wait.
         plain.settimeout(None)

@@ -48,7 +48,7 @@ struct TLSHarness {
     func curl(_ arguments: String..., path: String = "/") async throws -> Program.Ending {
         try await Program.run(
             "curl",
-            ["-sS", "--max-time", "20", "--cacert", "ca.pem"] + arguments + ["https://localhost:\(live.port)\(path)"],
+            ["-sS", "--max-time", "120", "--cacert", "ca.pem"] + arguments + ["https://localhost:\(live.port)\(path)"],
             in: directory.path)
     }
 
@@ -77,7 +77,7 @@ struct TLSHarness {
 
         def connect(session=None, using=None, room=None, **options):
             plain = socket.socket()
-            plain.settimeout(20)
+            plain.settimeout(120)
             if room:
                 plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
             plain.connect(("127.0.0.1", port))

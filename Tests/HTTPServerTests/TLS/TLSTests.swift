@@ -276,7 +276,8 @@ struct TLSTests {
         timeouts.handshake = .milliseconds(300)
         try await TLSHarness.run(timeouts: timeouts) { harness in
             let client = try await harness.live.connect()
-            try await client.send(bytes)
+            // On a busy machine the deadline may have passed.
+            try? await client.send(bytes)
             // The rest of a ClientHello would follow.
             if bytes.count > 1 {
                 try? await client.drip([UInt8](repeating: 0, count: 40), every: .milliseconds(100))
@@ -357,7 +358,7 @@ struct TLSTests {
         #expect(Set(ports).count == 3)
         let plain = LiveServer(server: server, port: ports[0])
         #expect(try await plain.answers(to: request("GET /", "Connection: close")).map(\.text) == ["GET / "])
-        let curl = try await Program.run("curl", ["-sSk", "--max-time", "20", "https://127.0.0.1:\(ports[1])/x"])
+        let curl = try await Program.run("curl", ["-sSk", "--max-time", "120", "https://127.0.0.1:\(ports[1])/x"])
         #expect(curl.output == "GET /x ")
         let redirect = LiveServer(server: server, port: ports[2])
         for (target, location) in [

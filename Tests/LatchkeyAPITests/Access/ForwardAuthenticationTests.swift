@@ -232,7 +232,7 @@ struct ForwardAuthenticationTests {
             useCases: app.useCases, apiKeys: APIKeys([(TokenHash(sha256Of: TestApp.apiKey), APIGrant())]),
             baseURL: BaseURL("https://login.example/base"), limits: try Self.trustingProxy(),
             features: [
-                ServicesFeature(settings, in: .test(app.testStore.store)),
+                try ServicesFeature(settings, in: .test(app.testStore.store)),
                 RedirectsFeature(
                     RedirectsSettings(), in: .test(app.testStore.store) { $0.allowedOrigins = [shop] }),
             ], logger: app.log.logger)

@@ -26,7 +26,7 @@ import Testing
         let app = try TestApp()
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
-            features: TestApp.features(over: app.testStore.store) + [
+            features: try TestApp.features(over: app.testStore.store) + [
                 app.backchannel, PhoneVerificationFeature(PhoneVerificationSettings(), in: .test(app.testStore.store)),
                 app.redirects, StatusRoutes.ofNothing,
             ], logger: app.log.logger)
@@ -65,7 +65,8 @@ import Testing
         #expect(
             forms == [
                 "/auth/{provider}/backchannel-logout", "/auth/{provider}/callback",
-                "/auth/{provider}/{client_type}/callback", "/auth/{provider}/initiate-login", "/register",
+                "/auth/{provider}/{client_type}/callback", "/auth/{provider}/initiate-login",
+                "/events/{provider}", "/register",
             ])
     }
 
@@ -173,7 +174,8 @@ import Testing
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
                 "Sources/Redirects/Routes/RedirectOperations.swift",
-                "Sources/Registration/RegistrationFeature.swift", "Sources/Services/ServicesFeature.swift",
+                "Sources/Registration/RegistrationFeature.swift", "Sources/SecurityEvents/SecurityEventsFeature.swift",
+                "Sources/Services/ServicesFeature.swift",
                 "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionsFeature.swift",
             ]
         for file in files {
@@ -274,7 +276,7 @@ import Testing
         #expect(
             answer.body
                 == PublishedAPI.document(
-                    of: TestApp.features(over: app.testStore.store).map { type(of: $0) } + [
+                    of: try TestApp.features(over: app.testStore.store).map { type(of: $0) } + [
                         BackchannelFeature.self, PhoneVerificationFeature.self, RedirectsFeature.self,
                     ]
                 ).text.replacing(#""version":"1""#, with: #""version":"unreleased""#))

@@ -10,6 +10,7 @@ import ProviderLogout
 import ProviderResources
 import Redirects
 import Registration
+import SecurityEvents
 import Services
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ enum PublishedAPI {
     static let document = document(of: [
         BackchannelFeature.self, LinkingFeature.self, NativeSignInFeature.self, PhoneVerificationFeature.self,
         ProviderLogoutFeature.self, ProviderResourcesFeature.self, RedirectsFeature.self, RegistrationFeature.self,
-        ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self,
+        SecurityEventsFeature.self, ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self,
     ])
 
     static func document(of features: [any APIFeature.Type]) -> JSONValue {

@@ -22,7 +22,7 @@ struct WithoutRedirectsTests {
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([(TokenHash(sha256Of: TestApp.apiKey), APIGrant())]),
             baseURL: BaseURL("https://login.example/base"),
-            features: TestApp.features(over: store) + [
+            features: try TestApp.features(over: store) + [
                 PhoneVerificationFeature(
                     PhoneVerificationSettings(), in: .test(store, clock: app.clock.wallClock)),
                 ZephrFeature(),

@@ -156,7 +156,7 @@ struct NumberApp: Sendable {
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             allowedOrigins: [Self.origin], baseURL: BaseURL("https://login.example/base"), limits: limits,
-            features: TestApp.features(over: testStore.store, registration) + [
+            features: try TestApp.features(over: testStore.store, registration) + [
                 BackchannelFeature(BackchannelSettings(), in: context),
                 feature, redirects,
             ], logger: log.logger)

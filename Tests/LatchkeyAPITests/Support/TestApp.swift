@@ -8,6 +8,7 @@ import Logging
 import NativeSignIn
 import OpenIDConnect
 import Primitives
+import SecurityEvents
 import Services
 import SignIn
 import Storage
@@ -48,6 +49,7 @@ struct TestApp: Sendable {
     ///   - other: One whose store, carrier and clock it shares, as another process does.
     ///   - store: One of its own if there is none.
     ///   - otherClients: The ids of more clients of the provider.
+    ///   - accessTokenForm: Without one, session tokens are opaque.
     ///   - features: Besides ``features(over:)``.
     ///   - logLevel: Above `debug`, lines that anyone can cause are sampled.
     init(
@@ -62,7 +64,8 @@ struct TestApp: Sendable {
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
         backchannel: (inout BackchannelSettings) -> Void = { _ in },
         redirects changeRedirects: (inout RedirectsSettings) -> Void = { _ in },
-        features: [any APIFeature] = [], logLevel: Logger.Level = .trace
+        accessTokenForm: (SigningKeys) -> (any AccessTokenForm)? = { _ in nil }, features: [any APIFeature] = [],
+        logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
         site = try TemporaryDirectory(files: [
@@ -105,7 +108,8 @@ struct TestApp: Sendable {
             clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience,
             formerIdentitySources: [
                 AccountMigrationFeature(PortTokenRules(), in: context).formerIdentities
-            ].compactMap(\.self), registrar: registration.registrar(over: testStore.store))
+            ].compactMap(\.self), registrar: registration.registrar(over: testStore.store),
+            accessTokenForm: accessTokenForm)
         self.backchannel = BackchannelFeature(backchannelSettings, in: context)
         let phoneVerification = PhoneVerificationFeature(PhoneVerificationSettings(), in: context)
         api = LatchkeyAPI(
@@ -117,7 +121,7 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
-            features: Self.features(over: testStore.store, registration) + [
+            features: try Self.features(over: testStore.store, registration) + [
                 self.backchannel, phoneVerification, redirects,
             ] + features,
             logger: log.logger)
@@ -128,13 +132,15 @@ struct TestApp: Sendable {
 
     static func features(
         over store: SQLStore, _ registration: TestRegistration = TestRegistration()
-    ) -> [any APIFeature] {
+    ) throws -> [any APIFeature] {
         let context = FeatureContext.test(store)
         return [
             LinkingFeature(LinkingSettings(), in: context), ProviderLogoutFeature(NoSettings(), in: context),
             NativeSignInFeature(NativeSignInSettings(), in: context),
             ProviderResourcesFeature(NoSettings(), in: context), registration.feature(over: store),
-            ServicesFeature(ServicesSettings(), in: context), TransactionsFeature(TransactionSettings(), in: context),
+            try SecurityEventsFeature(SecurityEventSettings(), in: context),
+            try ServicesFeature(ServicesSettings(), in: context),
+            TransactionsFeature(TransactionSettings(), in: context),
         ]
     }
 

@@ -25,6 +25,20 @@ struct AggregatorConfigurationTests {
         #expect(problems(text) == [])
         let found = problems(text, of: FeatureList.none.settings)
         #expect(found.count == 1 && found[0].contains("needs the feature PhoneVerification"), "\(found)")
+        let unnamed = problems(text, of: .core)
+        #expect(unnamed.contains { $0.contains("needs a feature, which this build of the program does") }, "\(unnamed)")
+    }
+
+    @Test(
+        "The value of a header field is a secret in a file that every user can read",
+        arguments: [("", nil), (", headers: {x-key: s}", "providers"), (", headers: 'x-key=s'", "providers")]
+            as [(String, String?)])
+    func headersInFile(more: String, key: String?) throws {
+        let required = Self.required.replacing("client_secret: s", with: "client_secret_file: f")
+        let text = "providers: {carriers: {\(required), \(Self.origins)\(more)}}"
+        let loaded = try load(text, files: ["f": "s3cret"], readableByAll: true)
+        let warned = loaded.warnings.filter { $0.reason.contains("the file holds secrets") }
+        #expect(warned.map(\.key) == [key].compactMap(\.self))
     }
 
     @Test("This server is its one client, nothing is discovered, and by default no number signs in")

@@ -4,6 +4,7 @@ import LatchkeyService
 import OpenIDConnect
 import Presets
 import Primitives
+import SecurityEvents
 import SignIn
 import TestSupport
 import Testing
@@ -36,6 +37,9 @@ struct ProviderPresetTests {
             let missing = Set(preset.lacks).subtracting(["refresh", "logout", "email", "verified email"])
             #expect(missing.isEmpty, "\(preset.name): \(missing)")
             let keys = Set(settings.ofProviders.map(\.name))
+            for entry in preset.settings {
+                #expect(keys.contains { "\($0).".hasPrefix("\(entry.name).") }, "\(preset.name): \(entry.name)")
+            }
             for parameter in preset.parameters where !["client_id"].contains(parameter.name) {
                 #expect(!keys.contains(parameter.name), "\(preset.name): \(parameter.name) is a setting")
             }
@@ -88,6 +92,7 @@ struct ProviderPresetTests {
         #expect(google.kind == .oidc && google.issuer.text == "https://accounts.google.com")
         #expect(google.name == "Google" && google.clients.map(\.id.text) == ["a"])
         #expect(google.clients[0].scopes == ["openid", "profile", "email"])
+        #expect(google.events.transmitter == .google && google.eventIssuer == "https://accounts.google.com/")
         let work = try configuration(
             """
             public_url: https://login.example.com/

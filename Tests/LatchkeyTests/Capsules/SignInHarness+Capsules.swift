@@ -34,6 +34,8 @@ struct KeptCapsule: Sendable, CustomStringConvertible {
     }
 
     var correlationID: String? { json["correlation_id"]?.string }
+    /// The text without its id, which is random and may contain a name.
+    var withoutID: String { description.replacing(correlationID ?? "-", with: "") }
     var flow: String? { request?["flow"]?.string }
     var request: JSONObject? { json["request"]?.object }
     var code: String? { failure["code"] }

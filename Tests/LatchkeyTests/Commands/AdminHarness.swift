@@ -24,6 +24,8 @@ struct AdminHarness: Sendable {
             id: SignInHarness.clientID, secret: Secret(secret), redirectURIs: [SignInHarness.redirectURI])
         register(&client)
         let simulator = CarrierSimulator(clients: [client], pause: pause)
+        // The first tokens do not wait for their RSA keys.
+        try await simulator.prepareKeys()
         let running = try simulator.start()
         let harness = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
         do { try await body(harness) } catch {

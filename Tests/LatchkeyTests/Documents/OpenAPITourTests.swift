@@ -8,6 +8,7 @@ import LatchkeyService
 import OpenIDConnect
 import Primitives
 import Registration
+import SecurityEvents
 import SignIn
 import TestSupport
 import Testing
@@ -28,6 +29,19 @@ import Testing
             try await phones()
             try await linking()
             try await logouts()
+            try await EventWalk.with { events in
+                let statuses = [
+                    try await events.push(try await events.token()).status, try await events.push("no token").status,
+                ]
+                #expect(statuses == [202, 400])
+            }
+            try await EventWalk.with(.apple) { events in
+                let token = try await events.token {
+                    $0.claims["events"] = .string(#"{"type": "email-enabled", "sub": "s"}"#)
+                }
+                let status = try await events.push(App.json(["payload": token]), as: "application/json").status
+                #expect(status == 200)
+            }
             try await ProviderWalk.withOperators { walk in
                 _ = try await walk.harness.app.send("GET", "/auth/number/methods?platform=ios&mccmnc=310010")
                 try await walk.verifyNumbers()

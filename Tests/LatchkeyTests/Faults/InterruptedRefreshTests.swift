@@ -172,8 +172,6 @@ import Testing
     func ownRefresh(database: Database) async throws {
         try await AdminHarness.with { harness in
             let instances = try Instances(harness, database)
-            // The first token does not wait for its RSA key.
-            try await harness.simulator.prepareKeys()
             let (first, app) = try await instances.start()
             let former = try await app.signIn(harness.authorizedResponse())
             let refreshToken = try #require(former.refreshToken)

@@ -72,8 +72,6 @@ import Testing
             $0.outbound.bulkhead.failures = 1
             $0.outbound.limits.tokenTimeout = OutboundLimits.shortTimeout
         }) { harness in
-            // The first token does not wait for its RSA key.
-            try await harness.simulator.prepareKeys()
             harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             #expect(try await harness.app.signIn(harness.authorizedResponse()).error == "invalid_id_token")
             _ = try await harness.app.signIn(["client_id": "nobody"])

@@ -34,7 +34,7 @@ struct CertificateTests {
         let ending = try await Program.run(
             "curl",
             [
-                "-sSv", "--max-time", "20", "--cacert", harness.directory.file("authority.pem"),
+                "-sSv", "--max-time", "120", "--cacert", harness.directory.file("authority.pem"),
                 "https://localhost:\(port)/healthz",
             ])
         let name = ending.output.firstMatch(of: /subject: CN=([a-z.]+)/)?.1 ?? "?"

@@ -22,8 +22,6 @@ import Testing
                 configuration.outbound.bulkhead.maximumInFlight = 8
             }
         ) { harness in
-            // The first tokens do not wait for their RSA keys.
-            try await harness.simulator.prepareKeys()
             harness.simulator.setFaults([.tokenSlow], for: Self.hanging)
             try await body(harness, clock)
         }
@@ -41,7 +39,7 @@ import Testing
 
     @Test("While a carrier hangs, other sign-ins and session checks succeed, and its own end with carrier_timeout")
     func meanwhile() async throws {
-        try await withHarness(patience: .seconds(5)) { harness, _ in
+        try await withHarness(patience: .seconds(15)) { harness, _ in
             let first = try await harness.app.signIn(try harness.authorizedResponse(mccmnc: Self.other))
             let token = try #require(first.token)
             let waiting = try await hang(8, on: harness)

@@ -219,11 +219,14 @@ import Testing
             let process = try LatchkeyProcess(["serve"], environment: environment(simulator, database: database))
             let app = App(port: try await process.port(after: "listening"))
             try await DatabaseProbe(path: database).whileLocked {
-                let asked = ContinuousClock.now
-                let readiness = try await app.send("GET", "/readyz").status
-                #expect(readiness == 503)
-                // The server waits five seconds for the lock.
-                #expect(ContinuousClock.now - asked < .seconds(4))
+                // The server waits five seconds for the lock. A busy machine may let one request take as long.
+                var shortest = Duration.seconds(60)
+                for _ in 0..<5 where shortest >= .seconds(4) {
+                    let asked = ContinuousClock.now
+                    #expect(try await app.send("GET", "/readyz").status == 503)
+                    shortest = min(shortest, ContinuousClock.now - asked)
+                }
+                #expect(shortest < .seconds(4))
                 let health = try await app.send("GET", "/healthz").status
                 #expect(health == 200)
             }

@@ -100,9 +100,11 @@ import Testing
             #expect(!ending.output.contains("closed connections"))
             let before = attempts.filter { $0.sent < moment }
             #expect(before.count { $0.ended > moment } >= 8, "too few were under way to show anything")
-            #expect(before.filter { $0.status != 200 }.isEmpty)
+            // For a slow machine so many are an overload, which has a response, too.
+            let responses = ending.output.contains("overloaded: ") ? [200, 503] : [200]
+            #expect(before.allSatisfy { responses.contains($0.status ?? 0) })
             // Later requests get a complete response or none.
-            #expect(attempts.filter { $0.status != nil && $0.status != 200 }.isEmpty)
+            #expect(attempts.allSatisfy { responses.contains($0.status ?? 200) })
             #expect(attempts.count < 24 * 40)
         }
     }

@@ -102,8 +102,6 @@ import Testing
         arguments: [Fault.keys500, .keysSlow])
     func formerCarrierFails(fault: Fault) async throws {
         try await BackchannelHarness.with(configure: { $0.outbound.limits = .short }) { harness in
-            // The first token does not wait for its RSA key.
-            try await harness.simulator.prepareKeys()
             let before = try #require(try await known(harness))
             try await harness.base.alongside { other in
                 let harness = BackchannelHarness(base: other)

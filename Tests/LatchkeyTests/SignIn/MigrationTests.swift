@@ -140,8 +140,6 @@ import Testing
         arguments: formerCarrierFaults)
     func formerCarrierFails(fault: Fault) async throws {
         try await SignInHarness.with(configure: { $0.outbound.limits = .short }) { harness in
-            // The first token does not wait for its RSA key.
-            try await harness.simulator.prepareKeys()
             let before = try await visit(harness, Self.former)
             // On an instance that has not fetched the former carrier's keys yet.
             try await harness.alongside { harness in

@@ -51,6 +51,8 @@ struct SignInHarness: Sendable {
         var other = client
         other.id = otherClientID
         let simulator = CarrierSimulator(clients: [client, other], clock: clock, pause: pause)
+        // The first tokens do not wait for their RSA keys: a slow machine may need longer for one than a timeout.
+        try await simulator.prepareKeys()
         let running = try simulator.start(encryption: encryption)
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
@@ -87,8 +89,10 @@ struct SignInHarness: Sendable {
     }
 
     /// Runs `body` with a server of another configuration.
-    static func withServer(_ configuration: Configuration, _ body: (App) async throws -> Void) async throws {
-        let service = try LatchkeyService(configuration: configuration, features: .standard)
+    static func withServer(
+        _ configuration: Configuration, clock: WallClock = .system, _ body: (App) async throws -> Void
+    ) async throws {
+        let service = try LatchkeyService(configuration: configuration, features: .standard, clock: clock)
         let addresses = try service.start()
         let result: Result<Void, any Error>
         do { result = .success(try await body(App(port: addresses[0].port))) } catch { result = .failure(error) }

@@ -3,6 +3,8 @@ import Foundation
 import LatchkeyClient
 import LatchkeyConfiguration
 import LatchkeyService
+import OpenIDConnect
+import Primitives
 import Registration
 import SignIn
 import TestSupport
@@ -40,6 +42,37 @@ import Testing
             #expect(try await harness.app.me(session.tokens.token).status == 401)
             #expect(try await failure { () async throws(LatchkeyError) in try await latchkey.me() }.isSignedOut)
             try await latchkey.signOut()
+        }
+    }
+
+    @Test("An app whose session tokens are JWTs needs no other code")
+    func accessTokens() async throws {
+        let key = try #require(EncryptionKey([UInt8](repeating: 31, count: 32)))
+        try await SignInHarness.with(configure: { configuration in
+            configuration.publicURL = EndpointURL("https://login.example/", policy: .httpsOnly)
+            configuration.encryptionKeys = [key]
+            for index in configuration.zenkey.clients.indices {
+                configuration.zenkey.clients[index].accessToken.form = .jwt
+                configuration.zenkey.clients[index].accessToken.audience = ["orders"].compactMap(ClientID.init)
+            }
+        }) { harness in
+            let network = LossyNetwork()
+            let clock = PhoneClock()
+            let latchkey = try harness.client(network, pace: clock.pace)
+            let session = try await latchkey.signIn(with: try harness.sdkResponse(scope: "openid name email"))
+            let parts = session.tokens.token.split(separator: ".").map(String.init)
+            try #require(parts.count == 3)
+            let claims = try JSONValue(parsing: try #require(Base64URL.decode(parts[1]))).object
+            let metadata = try await harness.app.send("GET", "/.well-known/oauth-authorization-server").json
+            #expect(metadata["issuer"]?.string == "https://login.example")
+            #expect(claims?["iss"] == metadata["issuer"])
+            let user = try await latchkey.me()
+            clock.advance(by: 595)
+            network.lose(1, from: "/auth/token")
+            #expect(try await latchkey.me().id == user.id)
+            #expect(network.sent(to: "/auth/token").count == 2)
+            try await latchkey.signOut()
+            #expect(try await harness.app.me(session.tokens.token).status == 401)
         }
     }
 

@@ -189,12 +189,15 @@ import Testing
 
     private func failing(_ mode: String) async throws {
         try await withReceiver { receiver in
-            if mode == "gone" { receiver.stop() } else { try await receiver.answer(mode) }
+            let gone = try ClosedPort()
+            defer { withExtendedLifetime(gone) {} }
+            if mode != "gone" { try await receiver.answer(mode) }
             try await AdminHarness.with { harness in
                 let process = try LatchkeyProcess(
                     ["serve"],
                     environment: harness.environment.merging([
-                        "LATCHKEY_TELEMETRY_OTLP_ENDPOINT": receiver.url,
+                        "LATCHKEY_TELEMETRY_OTLP_ENDPOINT": mode == "gone"
+                            ? "http://127.0.0.1:\(gone.number)" : receiver.url,
                         "LATCHKEY_TELEMETRY_METRICS_INTERVAL": "1s",
                     ]) { $1 }, directory: harness.directory.path)
                 let app = App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey)

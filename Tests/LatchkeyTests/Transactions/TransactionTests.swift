@@ -52,8 +52,6 @@ import Transactions
             if row.status == 504 { $0.outbound.limits.tokenTimeout = OutboundLimits.shortTimeout }
         }) {
             harness in
-            // The first token does not wait for its RSA key.
-            try await harness.simulator.prepareKeys()
             let token = try #require(try await harness.session())
             let request = try await row.prepare(harness, token)
             let postsBefore = harness.simulator.log.tokenPosts(SignInHarness.mccmnc)

@@ -154,11 +154,10 @@ struct FailureTests {
 
     @Test("A closed port is unreachable, and nothing was sent")
     func refusedPort() async throws {
-        let peer = try RawHTTPPeer { _ in }
-        let gone = peer.url()
-        peer.stop()
+        let port = try ClosedPort()
+        defer { withExtendedLifetime(port) {} }
         try await withClient { client in
-            let error = await client.failure(try .post(gone))
+            let error = await client.failure(try .post("http://127.0.0.1:\(port.number)/"))
             #expect(error?.code == .unreachable)
             #expect(error?.fault == "connection refused")
             #expect(error?.mayHaveBeenSent == false)

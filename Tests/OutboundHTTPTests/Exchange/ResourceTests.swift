@@ -41,7 +41,7 @@ struct ResourceTests {
                 }
                 // The client's loop closes its own descriptors after the last reference to it is gone. A sleep would
                 // open a descriptor for its timer.
-                let deadline = ContinuousClock.now + .seconds(30)
+                let deadline = ContinuousClock.now + .seconds(30 * Patience.factor)
                 while try openDescriptors() != before, ContinuousClock.now < deadline { await Task.yield() }
                 #expect(try openDescriptors() == before)
             }

@@ -382,7 +382,7 @@ struct InterleavingTests {
     }
 
     private static let provenNumber = Scenario("two users whose network proves one number", without: ruleLock) { _ in
-        let number = "+1\(Int.random(in: 4_250_000_000...4_259_999_999))"
+        let number = Records.phoneNumber()
         let identities = [Records.identity(), Records.identity()]
         let calls = identities.map { identity -> @Sendable (SQLStore) async throws -> Void in
             { store in
@@ -405,7 +405,7 @@ struct InterleavingTests {
     private static let exchangedNumbers = Scenario(
         "two users whose networks prove each other's number", without: userLock
     ) { store in
-        let numbers = (0..<2).map { _ in "+1\(Int.random(in: 4_250_000_000...4_259_999_999))" }
+        let numbers = (0..<2).map { _ in Records.phoneNumber() }
         let identities = [Records.identity(), Records.identity()]
         func record(_ identity: Identity, proving number: String) throws -> SignInRecord {
             var record = try Records.signIn(identity, profile: [.phoneNumber: number])
@@ -428,7 +428,7 @@ struct InterleavingTests {
         let end = Records.now.advanced(bySeconds: 120)
         let pending = PhoneVerification(
             id: Records.hash(), user: user, session: session.id,
-            phoneNumber: "+1\(Int.random(in: 4_250_000_000...4_259_999_999))", operatorName: "northwind", time: end)
+            phoneNumber: Records.phoneNumber(), operatorName: "northwind", time: end)
         _ = try await store.beginPhoneVerification(pending)
         _ = try await store.addPhoneVerificationFinding(
             pending.ended(.verified, phoneNumber: pending.phoneNumber, simSwapped: nil, at: Records.now),

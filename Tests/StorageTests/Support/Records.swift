@@ -2,6 +2,7 @@ import Primitives
 import SignIn
 import Storage
 import StorageModel
+import Synchronization
 
 @testable import Registration
 
@@ -12,6 +13,10 @@ enum Records {
     static let issuer = "https://issuer.carrier-one.example"
 
     static func hash() -> TokenHash { TokenHash(sha256Of: RandomSource.system.token()) }
+
+    private static let phoneNumbers = Atomic<Int64>(4_250_000_000)
+
+    static func phoneNumber() -> String { "+1\(phoneNumbers.add(1, ordering: .relaxed).newValue)" }
 
     static func session(
         token: TokenHash? = nil, refresh: TokenHash? = nil, at now: Timestamp = now, lifetime: Int64 = 3_600,

@@ -48,11 +48,12 @@ public struct DatabaseProbe: Sendable {
         try await body()
     }
 
-    /// - Parameter waiting: Whether a statement waits for other writers, ten seconds at most.
+    /// - Parameter waiting: Whether a statement waits for other writers: ten seconds at most, times
+    ///   ``Patience/factor``.
     public func connect(withForeignKeys: Bool = true, waiting: Bool = true) throws -> Connection {
         let connection = try Connection(path)
         try connection.execute(
-            "PRAGMA busy_timeout = \(waiting ? 10_000 : 0); PRAGMA foreign_keys = \(withForeignKeys)")
+            "PRAGMA busy_timeout = \(waiting ? 10_000 * Patience.factor : 0); PRAGMA foreign_keys = \(withForeignKeys)")
         return connection
     }
 

@@ -223,6 +223,8 @@ public final class PostgresCluster: Sendable {
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = ["-c", closing, "bash"] + identity + [path] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: "/")
+        // For how many seconds pg_ctl waits for a server.
+        process.environment = ProcessInfo.processInfo.environment.merging(["PGCTLTIMEOUT": "600"]) { $1 }
         let output = "\(folder)/output-\(UUID().uuidString)"
         guard FileManager.default.createFile(atPath: output, contents: nil),
             let file = FileHandle(forWritingAtPath: output)
@@ -238,18 +240,30 @@ public final class PostgresCluster: Sendable {
         return said
     }
 
-    /// The ports of this process's servers, also of those that are stopped and start again.
-    private static let reservedPorts = Mutex<Set<UInt16>>([])
-
     /// A free port that the system gives to no connection: a server that is stopped finds it free when it starts again.
     /// Linux takes the ports of connections from 32768 on.
     static func reservedPort() throws -> UInt16 {
         for _ in 0..<1_000 {
-            let port = UInt16.random(in: 10_000..<32_768)
-            guard isFree(port), reservedPorts.withLock({ $0.insert(port).inserted }) else { continue }
-            return port
+            let port = UInt16.random(in: 11_000..<32_768)
+            if isReserved(port), isFree(port) { return port }
         }
         throw Failure(description: "there is no free port")
+    }
+
+    /// Keeps other processes and tests from a port, as `Benchmarks/ports.py` does: by a socket in the system's abstract
+    /// names, which goes with this process.
+    private static func isReserved(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let name = [0] + "latchkey-test-port-\(port)".utf8
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        let length = MemoryLayout<sa_family_t>.size + name.count
+        let isReserved = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(length)) == 0 }
+        }
+        if !isReserved { close(descriptor) }
+        return isReserved
     }
 
     private static func isFree(_ port: UInt16) -> Bool {

@@ -18,9 +18,9 @@ public func until(_ isSo: () async throws -> Bool) async throws {
 
 /// How much longer than usual tests wait before they give up.
 public enum Patience {
-    /// 1, or what the environment variable `LATCHKEY_TEST_PATIENCE` says: programs with a sanitizer are several times
-    /// slower.
-    public static let factor = max(1, environment["LATCHKEY_TEST_PATIENCE"].flatMap { Int($0) } ?? 1)
+    /// 4, because a machine may do much else; or what the environment variable `LATCHKEY_TEST_PATIENCE` says, if it is
+    /// more: programs with a sanitizer are several times slower.
+    public static let factor = max(4, environment["LATCHKEY_TEST_PATIENCE"].flatMap { Int($0) } ?? 4)
 
     /// The sanitizers' variables, for programs that get no other environment.
     public static let sanitizerOptions = environment.filter {

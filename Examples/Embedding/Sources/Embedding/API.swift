@@ -40,7 +40,7 @@ struct API: Sendable {
 
     private func request(_ method: String, _ path: String) throws -> URLRequest {
         guard let url = URL(string: baseURL + path) else { throw Failure("\(baseURL + path) is not a URL") }
-        var request = URLRequest(url: url, timeoutInterval: 20)
+        var request = URLRequest(url: url, timeoutInterval: 120)
         request.httpMethod = method
         request.setValue(Embedding.apiKey, forHTTPHeaderField: "X-API-KEY")
         return request

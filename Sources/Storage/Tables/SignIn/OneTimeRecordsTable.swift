@@ -54,7 +54,7 @@ package enum OneTimeRecordsTable {
     private static let deleteRecord = SQL.numbered("DELETE FROM sealed_notes WHERE handle_hash = ?")
 
     /// False, and nothing is stored, if the handle is in use.
-    static func insert(_ record: OneTimeRecord, in db: SQLSession) throws -> Bool {
+    package static func insert(_ record: OneTimeRecord, in db: SQLSession) throws -> Bool {
         try db.run(insertRecord, record.handle, record.purpose, record.content, record.expiresAt) > 0
     }
 

@@ -1,0 +1,39 @@
+package import Primitives
+package import StorageModel
+
+/// Session tokens that are not opaque, for the clients that are configured so. One feature has them.
+///
+/// Such a session has an opaque token as every other one, which its app never gets. What the app gets names that
+/// token's hash, under which the session is stored.
+package protocol AccessTokenForm: AnyObject, Sendable {
+    /// The token for the app of a session; nil for a client with opaque tokens.
+    /// - Throws: `temporarily_unavailable`; `server_error` if it cannot be signed.
+    func token(
+        of holder: SessionAndUser, under hash: TokenHash, in sessions: Sessions
+    ) async throws(SignInError) -> Secret?
+
+    /// The session of a token, with its hash; nil for a token that this server did not issue, that has expired, or
+    /// whose session has ended.
+    /// - Throws: `temporarily_unavailable`.
+    func holder(
+        of token: Secret, in sessions: Sessions
+    ) async throws(SignInError) -> (hash: TokenHash, found: SessionAndUser)?
+}
+
+extension Sessions {
+    /// A session as its app gets it. The token is opaque for most clients, and if the session has ended since.
+    /// - Throws: `temporarily_unavailable`; `server_error` if a token cannot be signed.
+    package func given(_ signedIn: SignedIn) async throws(SignInError) -> SignedIn {
+        let hash = TokenHash(ofSessionToken: signedIn.tokens.token.exposed)
+        guard let accessTokenForm, let holder = try await holder(under: hash),
+            let token = try await accessTokenForm.token(of: holder, under: hash, in: self)
+        else { return signedIn }
+        return altered(signedIn) { $0.tokens.token = token }
+    }
+
+    /// The hash under which the session of a token is stored.
+    /// - Throws: `temporarily_unavailable`.
+    package func hash(of token: Secret) async throws(SignInError) -> TokenHash {
+        try await accessTokenForm?.holder(of: token, in: self)?.hash ?? TokenHash(ofSessionToken: token.exposed)
+    }
+}
