@@ -15,6 +15,8 @@ package enum WebhookType: String, Sendable, Hashable, CaseIterable {
     case phoneNumberVerified = "phone_number.verified"
     case phoneNumberReassigned = "phone_number.reassigned"
 
+    static let securityEvent = "security_event.received"
+
     /// What an event of the audit log is sent as. A sign-in that registered its user is also a ``userCreated``.
     static let ofKinds: [String: WebhookType] = [
         "session.created": .sessionCreated,
@@ -23,6 +25,8 @@ package enum WebhookType: String, Sendable, Hashable, CaseIterable {
         "session.signed_out": .sessionEnded, "session.revoked": .sessionEnded,
         "session.others_revoked": .sessionEnded, "session.all_revoked": .sessionEnded,
         "session.ended_by_provider": .sessionEnded, "refresh_token.reused": .sessionEnded,
+        // Only one that ended sessions.
+        securityEvent: .sessionEnded,
         "identity.linked": .identityLinked, "identity.unlinked": .identityUnlinked,
         "identity.moved": .identityMoved, "identity.move_undone": .identityMoved, "identity.relinked": .identityMoved,
         "phone_number.verified": .phoneNumberVerified, "phone_number.reassigned": .phoneNumberReassigned,
@@ -75,6 +79,7 @@ package struct WebhookEvent: Sendable, Hashable {
     package func messages(of types: Set<WebhookType>, salt: String) -> [WebhookMessage] {
         guard let type = WebhookType.ofKinds[kind], let publicID else { return [] }
         let details = (try? JSONValue(parsing: Array(details.json.utf8)))?.object
+        if kind == WebhookType.securityEvent, details?["sessions"]?.integer ?? 0 == 0 { return [] }
         let isRegistration = erased.map { $0 == .registered } ?? (details?["new_user"] == .bool(true))
         let sent = type == .sessionCreated && isRegistration ? [.userCreated, type] : [type]
         return sent.filter(types.contains).map { type in

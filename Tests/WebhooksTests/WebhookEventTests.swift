@@ -89,6 +89,10 @@ import Testing
             kind: "phone_number.reassigned", details: "{}", sent: [data("phone_number.reassigned", common)]),
         Row(kind: "server.started", details: "{}", sent: []),
         Row(
+            kind: "security_event.received", details: #"{"provider":"acme","sessions":2}"#,
+            sent: [data("session.ended", #""cause":"security_event.received",\#(common)"#)]),
+        Row(kind: "security_event.received", details: #"{"provider":"acme","sessions":0}"#, sent: []),
+        Row(
             kind: "user.edited", details: "not JSON",
             sent: [data("user.updated", #""cause":"user.edited",\#(common)"#)]),
     ]
