@@ -22,7 +22,7 @@ package enum WebhookType: String, Sendable, Hashable, CaseIterable {
         "session.created": .sessionCreated,
         "user.edited": .userUpdated, "user.updated": .userUpdated, "user.merged": .userUpdated,
         "user.erased": .userDeleted, "user.merged_away": .userDeleted,
-        "session.signed_out": .sessionEnded, "session.revoked": .sessionEnded,
+        "session.ended": .sessionEnded, "session.revoked": .sessionEnded,
         "session.others_revoked": .sessionEnded, "session.all_revoked": .sessionEnded,
         "session.ended_by_provider": .sessionEnded, "refresh_token.reused": .sessionEnded,
         // Only one that ended sessions.
@@ -52,16 +52,12 @@ package struct WebhookEvent: Sendable, Hashable {
     package let details: AuditDetails
     /// Nil if it cannot be found any more: an earlier version erased the user.
     package let publicID: String?
-    /// Whether the user was erased since, and with the user the details; then whether it registered the user.
-    package let erased: Registration?
-
-    package enum Registration: Sendable, Hashable {
-        case registered, other
-    }
+    /// Whether the user was erased since. The details are gone then, but those of sign-ins and sign-outs.
+    package let isErased: Bool
 
     package init(
         serial: Int64, user: UserID, time: Timestamp, kind: String, actor: AuditEvent.Actor = .user,
-        requestID: String? = nil, details: AuditDetails = AuditDetails(), publicID: String?, erased: Registration? = nil
+        requestID: String? = nil, details: AuditDetails = AuditDetails(), publicID: String?, isErased: Bool = false
     ) {
         self.serial = serial
         self.user = user
@@ -71,7 +67,7 @@ package struct WebhookEvent: Sendable, Hashable {
         self.requestID = requestID
         self.details = details
         self.publicID = publicID
-        self.erased = erased
+        self.isErased = isErased
     }
 
     /// What is sent for it to an endpoint, in this order; none if the endpoint gets no such event.
@@ -80,7 +76,7 @@ package struct WebhookEvent: Sendable, Hashable {
         guard let type = WebhookType.ofKinds[kind], let publicID else { return [] }
         let details = (try? JSONValue(parsing: Array(details.json.utf8)))?.object
         if kind == WebhookType.securityEvent, details?["sessions"]?.integer ?? 0 == 0 { return [] }
-        let isRegistration = erased.map { $0 == .registered } ?? (details?["new_user"] == .bool(true))
+        let isRegistration = details?["new_user"] == .bool(true)
         let sent = type == .sessionCreated && isRegistration ? [.userCreated, type] : [type]
         return sent.filter(types.contains).map { type in
             WebhookMessage(
@@ -113,7 +109,7 @@ package struct WebhookEvent: Sendable, Hashable {
             if [.userUpdated, .userDeleted, .sessionEnded, .identityMoved].contains(type) { json.add("cause", kind) }
             json.add("by", actor.shown)
             json.add("request_id", ifPresent: requestID)
-            if erased != nil { json.add("erased", true) }
+            if isErased { json.add("erased", true) }
             for (name, value) in details?.shown(as: type) ?? [] { json.add(named: name, json: value.text) }
         }
         return json.finish()
@@ -136,7 +132,10 @@ extension JSONObject {
             case .userUpdated: [("attributes", "attributes"), ("issuer", "issuer"), ("public_id", "merged_user_id")]
             case .userDeleted: []
             case .sessionEnded:
-                [("session_id", "session_id"), ("session", "session_id"), ("kept_session_id", "kept_session_id")]
+                [
+                    ("session_id", "session_id"), ("session", "session_id"), ("kept_session_id", "kept_session_id"),
+                    ("client_id", "client_id"),
+                ]
             case .identityLinked, .identityUnlinked, .phoneNumberVerified: [("issuer", "issuer")]
             case .identityMoved: [("from_issuer", "from_issuer"), ("to_issuer", "issuer")]
             case .phoneNumberReassigned: []

@@ -295,44 +295,31 @@ extension SQLStore {
     }
 }
 
-/// What the audit log keeps of an erased user, whose other events have lost their details.
+/// What the audit log keeps of an erased user.
 private struct Erasure {
     let publicID: String
-    /// The serial of the sign-in that registered the user; nil if the log does not have it.
-    let registration: Int64?
-    /// Of the erasure itself, which has its details.
     let serial: Int64
 
     /// Nil if a version erased the user that did not record the public id.
     init?(of user: UserID, in db: SQLSession) throws {
+        // With the condition of the index by user.
         let found = try db.first(
-            """
-            SELECT serial, details FROM audit_events WHERE user_id = ? \
-            AND kind IN ('user.erased', 'user.merged_away') ORDER BY serial DESC LIMIT 1
-            """, user
+            SQL(
+                """
+                SELECT serial, details FROM audit_events WHERE user_id = ? AND \(AuditTable.mayLoseDetails) \
+                AND kind IN ('user.erased', 'user.merged_away') ORDER BY serial DESC LIMIT 1
+                """), user
         ) { (serial: $0.number(0), details: try $0.text(1)) }
         guard let found, let details = (try? JSONValue(parsing: Array(found.details.utf8)))?.object,
             let publicID = details["public_id"]?.string
         else { return nil }
-        self.publicID = publicID
-        serial = found.serial
-        // A user is made together with the first session.
-        registration = try details["created_at"]?.integer.flatMap { createdAt in
-            try db.first(
-                """
-                SELECT serial FROM audit_events WHERE user_id = ? AND kind = 'session.created' AND time = ? \
-                ORDER BY serial LIMIT 1
-                """, user, createdAt
-            ) { $0.number(0) }
-        }
+        (self.publicID, serial) = (publicID, found.serial)
     }
 
     func completed(_ event: WebhookEvent) -> WebhookEvent {
-        let isErasure = event.serial == serial
-        return WebhookEvent(
+        WebhookEvent(
             serial: event.serial, user: event.user, time: event.time, kind: event.kind, actor: event.actor,
-            requestID: event.requestID, details: event.details, publicID: publicID,
-            erased: isErasure ? nil : event.serial == registration ? .registered : .other)
+            requestID: event.requestID, details: event.details, publicID: publicID, isErased: event.serial != serial)
     }
 }
 

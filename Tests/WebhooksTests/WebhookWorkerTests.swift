@@ -238,7 +238,9 @@ import Testing
         #expect(bench.log.lines.contains { $0.level == .error && $0.metadata["events"] == "4" })
     }
 
-    @Test("Events of a user who was erased since are sent with the public id alone", arguments: Engine.allCases)
+    @Test(
+        "Events of a user who was erased since are sent, with the public id that the erasure has",
+        arguments: Engine.allCases)
     func erased(engine: Engine) async throws {
         let bench = try WebhookBench(engine)
         let users = try await bench.addUsers(2)
@@ -249,6 +251,7 @@ import Testing
         }
         bench.clock.advance(bySeconds: 1)
         try await bench.record("session.created", of: users[0]) { $0.add("session_id", "session-2") }
+        try await bench.record(of: users[0]) { $0.add("attributes", ["name"]) }
         let user = try await bench.store.writes.submit { db in try UsersTable.user(users[0], in: db) }
         let erased = try #require(user)
         let event = AuditEvent(
@@ -263,8 +266,10 @@ import Testing
         let bodies = receiver.requests.map { String(decoding: $0.body, as: UTF8.self) }
         #expect(
             bodies.compactMap { $0.split(separator: "\"").dropFirst(3).first }
-                == ["user.created", "session.created", "session.created", "user.deleted"])
-        #expect(bodies.allSatisfy { $0.contains(#""user_id":"user-1""#) && !$0.contains("session-") })
+                == ["user.created", "session.created", "session.created", "user.updated", "user.deleted"])
+        #expect(bodies.allSatisfy { $0.contains(#""user_id":"user-1""#) })
+        #expect(bodies.map { $0.contains(#""erased":true"#) } == [true, true, true, true, false])
+        #expect(bodies[3].contains("attributes") == false, "the details are gone")
         #expect(try await bench.store.webhook("crm")?.dropped == 1)
     }
 

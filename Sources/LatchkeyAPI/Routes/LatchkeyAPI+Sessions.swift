@@ -1,7 +1,7 @@
 package import HTTPServer
 import HTTPTypes
 import Primitives
-import SignIn
+package import SignIn
 import StorageModel
 
 extension LatchkeyAPI {
@@ -113,8 +113,10 @@ extension LatchkeyAPI {
 
     /// Ends the session whose cookies are about to be overwritten, because its tokens would be lost. On failure it
     /// expires by itself.
-    package func endFormerSession(of request: Request) async {
-        for token in [cookies.session(of: request), cookies.refresh(of: request)].compactMap(\.self) {
+    /// - Parameter new: Whose cookies the browser may have already, if the response to its request was lost.
+    package func endFormerSession(of request: Request, besides new: SessionTokens) async {
+        for token in [cookies.session(of: request), cookies.refresh(of: request)].compactMap(\.self)
+        where token != new.token && token != new.refreshToken {
             try? await useCases.sessions.revoke(token, requestID: request.id)
         }
     }

@@ -26,11 +26,11 @@ extension AdminService {
 
     /// The kinds of event that this version records. A test compares them with the sources.
     package static let auditKinds = [
-        "api_key.created", "api_key.revoked", "configuration.reloaded", "identity.link_refused", "identity.linked",
-        "identity.move_undone", "identity.moved", "identity.moved_refused", "identity.relinked", "identity.unlinked",
-        "phone_number.reassigned", "phone_number.verified", "provider_grant.ended", "refresh_token.reused",
-        "security_event.received", "server.started", "server.stopped", "session.all_revoked", "session.created",
-        "session.ended_by_provider", "session.others_revoked", "session.revoked", "session.signed_out",
+        "api_key.created", "api_key.revoked", "configuration.reloaded", "database.migrated", "identity.link_refused",
+        "identity.linked", "identity.move_undone", "identity.moved", "identity.moved_refused", "identity.relinked",
+        "identity.unlinked", "phone_number.reassigned", "phone_number.verified", "provider_grant.ended",
+        "refresh_token.reused", "security_event.received", "server.started", "server.stopped", "session.all_revoked",
+        "session.created", "session.ended", "session.ended_by_provider", "session.others_revoked", "session.revoked",
         "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged", "user.merged_away",
         "user.updated", "vault.rotated", "webhook.dropped", "webhook.replayed",
     ]

@@ -100,12 +100,15 @@ package struct Sessions: Sendable {
     /// token was copied, the session must end all the more: a spent refresh token ends it, too.
     /// - Throws: `invalid_token` if the session has ended meanwhile; `temporarily_unavailable`.
     package func signOut(_ holder: SessionAndUser, requestID: String) async throws(SignInError) {
-        let event = event(.sessionSignedOut, holder.user.id, by: .user, requestID) {
-            $0.add("session_id", holder.session.id)
-        }
+        let session = holder.session
+        let ended =
+            areAudited
+            ? event(.sessionEnded, holder.user.id, by: .user, requestID) { json in
+                json.add("session_id", session.id)
+                json.add("client_id", session.clientID)
+            } : nil
         let revocation = try await revoke(
-            holder.session.id, of: holder.user.id, in: nil, recording: areAudited ? event : nil,
-            countedAs: \.signedOut)
+            session.id, of: holder.user.id, in: nil, recording: ended, countedAs: \.signedOut)
         guard revocation == .revoked else { throw .sessionUnknown }
     }
 

@@ -6,8 +6,6 @@ extension AuditEvent.Kind {
     /// A session was ended by its user from another session, by one of the administrator's services, or by an
     /// administrator.
     package static let sessionRevoked = AuditEvent.Kind("session.revoked")
-    /// A session was ended by its holder; only if the administrator has sign-ins recorded.
-    static let sessionSignedOut = AuditEvent.Kind("session.signed_out")
     static let userEdited = AuditEvent.Kind("user.edited")
     static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
     /// A key that signs receipts and seals of the audit log was stored.
