@@ -140,14 +140,15 @@ enum SignInBatch {
         var statement = try CachedStatement(db, insert)
         statement.bindRows(accepted) { accepted, statement in
             let (record, user) = (accepted.record, accepted.user.user)
-            let (session, retry) = (record.session, record.idempotency)
+            let (session, retry, origin) = (record.session, record.idempotency, OriginHash.of(record.identity))
             statement.bind(
                 record.identity, user.id, session.tokenHash, session.refreshTokenHash, session.id, session.clientID,
                 session.createdAt, session.expiresAt, session.refreshExpiresAt, session.device,
-                OriginHash.of(record.identity), record.providerSession, retry?.key, accepted.endings, retry?.endsAt,
+                origin, record.providerSession, retry?.key, accepted.endings, retry?.endsAt,
                 accepted.isNew ? user.publicID : nil)
             if areAudited {
-                let details = SessionsTable.auditDetails(of: session, by: record.identity, isNewUser: accepted.isNew)
+                let details = SessionsTable.auditDetails(
+                    of: session, by: record.identity, origin, isNewUser: accepted.isNew)
                 statement.bind(record.requestID, details?.json)
             }
             if hasProfiles {

@@ -22,7 +22,7 @@ package enum WebhookType: String, Sendable, Hashable, CaseIterable {
         "session.created": .sessionCreated,
         "user.edited": .userUpdated, "user.updated": .userUpdated, "user.merged": .userUpdated,
         "user.erased": .userDeleted, "user.merged_away": .userDeleted,
-        "session.ended": .sessionEnded, "session.revoked": .sessionEnded,
+        "session.signed_out": .sessionEnded, "session.revoked": .sessionEnded,
         "session.others_revoked": .sessionEnded, "session.all_revoked": .sessionEnded,
         "session.ended_by_provider": .sessionEnded, "refresh_token.reused": .sessionEnded,
         // Only one that ended sessions.

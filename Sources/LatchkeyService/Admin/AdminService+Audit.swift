@@ -30,9 +30,9 @@ extension AdminService {
         "identity.linked", "identity.move_undone", "identity.moved", "identity.moved_refused", "identity.relinked",
         "identity.unlinked", "phone_number.reassigned", "phone_number.verified", "provider_grant.ended",
         "refresh_token.reused", "security_event.received", "server.started", "server.stopped", "session.all_revoked",
-        "session.created", "session.ended", "session.ended_by_provider", "session.others_revoked", "session.revoked",
-        "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged", "user.merged_away",
-        "user.updated", "vault.rotated", "webhook.dropped", "webhook.replayed",
+        "session.created", "session.ended_by_provider", "session.others_revoked", "session.revoked",
+        "session.signed_out", "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged",
+        "user.merged_away", "user.updated", "vault.rotated", "webhook.dropped", "webhook.replayed",
     ]
 
     private static let usualAuditLimit = 100

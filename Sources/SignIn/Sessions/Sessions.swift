@@ -103,7 +103,7 @@ package struct Sessions: Sendable {
         let session = holder.session
         let ended =
             areAudited
-            ? event(.sessionEnded, holder.user.id, by: .user, requestID) { json in
+            ? event(.signedOut, holder.user.id, by: .user, requestID) { json in
                 json.add("session_id", session.id)
                 json.add("client_id", session.clientID)
             } : nil

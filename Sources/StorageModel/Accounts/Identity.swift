@@ -19,12 +19,7 @@ package struct Identity: Sendable, Hashable, CustomStringConvertible {
     ///
     /// The fingerprint of an identity is the same everywhere. It confirms a known subject; subjects are long and
     /// random, so it does not reveal an unknown one.
-    package var fingerprint: String { hash.bytes.hexadecimal }
-
-    /// The first two digits of the ``fingerprint``: tells the identities of a user apart, and confirms no subject.
-    package var mark: String { hash.bytes.prefix(1).hexadecimal }
-
-    private var hash: TokenHash { TokenHash(sha256Of: "\(issuer)\0\(subject)") }
+    package var fingerprint: String { TokenHash(sha256Of: "\(issuer)\0\(subject)").bytes.hexadecimal }
 }
 
 /// An identity as its user sees it: without the subject.

@@ -61,7 +61,7 @@ extension AuditEvent.Kind {
     /// A user signed in or registered, if sign-ins are recorded.
     package static let sessionCreated = AuditEvent.Kind("session.created")
     /// A user signed out, if sign-ins are recorded.
-    package static let sessionEnded = AuditEvent.Kind("session.ended")
+    package static let signedOut = AuditEvent.Kind("session.signed_out")
     package static let userErased = AuditEvent.Kind("user.erased")
     /// A sign-in changed the profile to what the provider says.
     package static let userUpdated = AuditEvent.Kind("user.updated")
@@ -73,9 +73,9 @@ extension AuditEvent.Kind {
 
     /// The kinds that every sign-in and sign-out has. So that they cost little, their details name nobody and stay when
     /// the user is erased: they need no salt, and no index to find them.
-    package static let ofSessions = [sessionCreated, sessionEnded]
+    package static let ofSessions = [sessionCreated, signedOut]
 
-    package var isOfSessions: Bool { self == .sessionCreated || self == .sessionEnded }
+    package var isOfSessions: Bool { self == .sessionCreated || self == .signedOut }
 
     /// Whether the details of the user's earlier events were erased with the user.
     package var erasesUser: Bool { self == .userErased || self == .userMergedAway }

@@ -56,7 +56,7 @@ struct SessionTests {
         let (first, second) = (try await app.token(), try await app.token())
         let answer = try await app.asUser(.delete, "/auth/token", first)
         let events = try await app.store.auditEvents(AuditQuery())
-        let kinds = ["session.ended", "session.created", "session.created"]
+        let kinds = ["session.signed_out", "session.created", "session.created"]
         #expect(events.map(\.event.kind.name) == (areRecorded ? kinds : []))
         #expect(try await app.asUser(.delete, "/users/me", second).status == 200)
         let later = try await app.store.auditEvents(AuditQuery())

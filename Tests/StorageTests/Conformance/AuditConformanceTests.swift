@@ -119,7 +119,7 @@ struct AuditConformanceTests {
             #"{"session_id":"\#(session.id)","client_id":"ccid-app"\#(rest)}"#
         }
         func origin(_ identity: Identity) -> String {
-            #","issuer":"\#(identity.issuer)","identity":"\#(identity.fingerprint.prefix(2))""#
+            #","issuer":"\#(identity.issuer)","identity":"\#(OriginHash.of(identity).prefix(1).hexadecimal)""#
         }
         #expect(
             events.map(\.details.json) == [

@@ -13,12 +13,13 @@ package enum SessionsTable {
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
         _ retry: RecentSignIn? = nil, isNewUser: Bool = false, requestID: String? = nil, in db: SQLSession
     ) throws {
+        let origin = identity.map(OriginHash.of)
         try db.perform(
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
-            session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
+            session.expiresAt, session.refreshExpiresAt, session.device, origin, providerSession,
             retry?.key, retry?.session.endings, retry?.endsAt)
         try storeIDToken(of: session, in: db)
-        guard let details = auditDetails(of: session, by: identity, isNewUser: isNewUser) else { return }
+        guard let details = auditDetails(of: session, by: identity, origin, isNewUser: isNewUser) else { return }
         try AuditTable.insert(
             AuditEvent(
                 at: session.createdAt, .sessionCreated, user: user, by: .user, requestID: requestID, details: details),
@@ -32,13 +33,17 @@ package enum SessionsTable {
     }
 
     /// The details of the audit event of a new session, which name nobody; nil if it has no event.
-    package static func auditDetails(of session: NewSession, by identity: Identity?, isNewUser: Bool) -> AuditDetails? {
+    /// - Parameter origin: The hash of the identity. One byte tells the identities of a user apart, and confirms no
+    ///   subject.
+    package static func auditDetails(
+        of session: NewSession, by identity: Identity?, _ origin: [UInt8]?, isNewUser: Bool
+    ) -> AuditDetails? {
         guard session.isAudited else { return nil }
         return AuditDetails { json in
             json.add("session_id", session.id)
             json.add("client_id", session.clientID)
             json.add("issuer", ifPresent: identity?.issuer)
-            json.add("identity", ifPresent: identity?.mark)
+            json.add("identity", ifPresent: origin?.prefix(1).hexadecimal)
             if isNewUser { json.add("new_user", true) }
         }
     }
