@@ -16,13 +16,6 @@ const OPTIONS = [
 /** A pending sign-in, link or verification is forgotten after this time, in milliseconds. */
 const PENDING_FOR = 15 * 60_000;
 
-/**
- * The pauses between two questions whether a code was scanned, in milliseconds: at first, and after a minute. The
- * server takes one question a second, and 300 in all, which last for 14 minutes.
- */
-const POLL_AFTER = { atFirst: 1500, later: 3000 };
-const FIRST_POLLS = 40;
-
 /** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
 
@@ -267,8 +260,8 @@ export class Latchkey {
     const { verification_id, qr_code } = await this.#ask("POST", VERIFICATIONS, fields);
     await show(qr_code);
     for (let polls = 0; ; polls++) {
-      const pause = polls < FIRST_POLLS ? POLL_AFTER.atFirst : POLL_AFTER.later;
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      // Slower after a minute: the server answers one question a second, and 300 in all.
+      await new Promise((resolve) => setTimeout(resolve, polls < 40 ? 1500 : 3000));
       signal?.throwIfAborted();
       const ended = await this.#ask("POST", confirmationOf(verification_id), { poll: true });
       if (ended.status !== "pending") return ended;
