@@ -179,7 +179,9 @@ struct AccessTokenTests {
         let app = try TestApp.withJWTs(otherClients: ["client-2"])
         let body = SignInBody().code("CODE-2").with("client_id", "\"client-2\"").with(
             "redirect_uri", "\"https://other.example/cb\"")
+        app.carrier.script { $0.claims = ["aud": "\"client-2\""] }
         let token = try await app.token(body)
+        app.carrier.script { $0.claims = [:] }
         #expect(token.utf8.count == 48)
         #expect(try await app.me(token).status == 200)
         let page = PageSessionTests.Page(app)
