@@ -266,16 +266,14 @@ package final class AuditSealer: Sendable {
             metadata: ["number": "\(record.number)"])
     }
 
-    /// Whether a seal without events is needed: to follow a foreign seal; to name a new key; to name the former key
-    /// once more after the new one has begun to sign, and before the former one is removed; or to let the last events
-    /// expire, whose seal must not be the newest then.
+    /// Whether a seal without events is needed: to follow a foreign seal; to name a new key; or to name the former key
+    /// once more after the new one has begun to sign, and before the former one is removed.
     private func isDue(
         after record: AuditSealRecord?, _ before: OwnSeal?, _ keys: OwnKeys
     ) -> Bool {
         guard let before else { return record != nil }
         return !Set(keys.ids).isSubset(of: before.seal.keys)
             || (before.signer != keys.signer.id && keys.ids.contains(before.signer))
-            || (before.seal.count > 0 && before.seal.time < clock.now().advanced(bySeconds: -retention))
     }
 
     private func events(after serial: Int64, through end: Int64) async throws(SignInError) -> [RecordedAuditEvent] {

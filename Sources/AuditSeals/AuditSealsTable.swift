@@ -99,7 +99,8 @@ extension SQLStore {
         try await writes.submit { db in
             let events = try db.all(
                 """
-                SELECT serial, details, details_digest IS NULL AND salt IS NULL FROM audit_events \
+                SELECT serial, details, details_digest IS NULL AND salt IS NULL \
+                AND kind NOT IN (\(AuditTable.kindsOfSessions)) FROM audit_events \
                 WHERE serial > ? AND serial <= ? ORDER BY serial LIMIT ?
                 """, serial, end, Int64(limit)
             ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1)), isPlain: $0.number(2) == 1) }
@@ -164,8 +165,9 @@ extension SQLStore {
         }
     }
 
-    /// Removes the oldest seals with their events, while all events of a seal are from before a moment; the newest seal
-    /// stays. Ends after the seal with which `limit` rows were removed. Returns the number of removed rows.
+    /// Removes the oldest seals with their events, while all events of a seal are from before a moment. The newest seal
+    /// stays, and that of the newest event, so that their numbers are not given again. Ends after the seal with which
+    /// `limit` rows were removed. Returns the number of removed rows.
     ///
     /// A seal and its events go in one transaction, so that an interruption leaves no seal without its events. A seal
     /// has some hundreds of events at most.
@@ -177,7 +179,8 @@ extension SQLStore {
                     """
                     SELECT number, last_serial FROM audit_seals \
                     WHERE number = (SELECT min(number) FROM audit_seals) AND time < ? \
-                    AND number < (SELECT max(number) FROM audit_seals)
+                    AND number < (SELECT max(number) FROM audit_seals) \
+                    AND last_serial < (SELECT max(serial) FROM audit_events)
                     """, before
                 ) { (number: $0.number(0), lastSerial: $0.number(1)) }
                 guard let oldest else { return 0 }

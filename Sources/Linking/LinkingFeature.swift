@@ -112,6 +112,8 @@ extension APIError {
 /// Only the user's own request adds one; an e-mail address never does.
 struct UserIdentities: Sendable {
     static let limit = 32
+    /// How long the same link may be sent again, in seconds.
+    private static let retryWindow: Int64 = 60
 
     /// `isNew` is false if the user had the identity before.
     typealias Linked = (identity: LinkedIdentity, isNew: Bool, correlationID: CorrelationID)
@@ -168,7 +170,7 @@ struct UserIdentities: Sendable {
     private func link(
         _ run: SignInRun, _ token: Secret, _ holder: SessionAndUser
     ) async throws(SignInError) -> (Linked, SignInReport.Outcome) {
-        let verified = try await useCases.signIn.verify(run, ofSession: holder.session.id)
+        let verified = try await verify(run, ofSession: holder.session.id)
         run.begin(.store)
         var link = IdentityLink(
             verified.identity, to: holder.user.id, holding: try await useCases.sessions.hash(of: token),
@@ -188,6 +190,24 @@ struct UserIdentities: Sendable {
         case .tooMany: throw .tooManyIdentities
         case .unknownSession: throw .sessionUnknown
         }
+    }
+
+    /// Redeems the code. The result is kept for a minute, for the same request at any process.
+    private func verify(_ run: SignInRun, ofSession session: String) async throws(SignInError) -> VerifiedSignIn {
+        guard run.request.codeVerifier != nil || run.request.isRedirectFlow, !run.request.standsInForCode else {
+            return try await useCases.signIn.verify(run, ofSession: session)
+        }
+        let key = Secret("link " + Base64URL.encode(IdempotencyKey(run.request, ofSession: session).bytes))
+        if let bytes = try await useCases.oneTimeStore.read(.verifiedLink, under: key),
+            let verified = VerifiedSignIn(keptForLink: bytes)
+        {
+            return verified
+        }
+        let verified = try await useCases.signIn.verify(run, ofSession: session)
+        guard verified.tokenUse == nil else { return verified }
+        try await useCases.oneTimeStore.keep(
+            verified.keptForLink, for: .verifiedLink, under: key, seconds: Self.retryWindow)
+        return verified
     }
 
     /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
@@ -213,6 +233,32 @@ struct UserIdentities: Sendable {
         case .unknownSession: throw .sessionUnknown
         }
     }
+}
+
+/// What a link needs, as JSON for the store.
+extension VerifiedSignIn {
+    fileprivate var keptForLink: [UInt8] {
+        var json = JSONObjectWriter(capacity: 256)
+        json.add("issuer", identity.issuer)
+        json.add("subject", identity.subject)
+        json.add("proven_phone_number", ifPresent: provenPhoneNumber)
+        tokens?.write(to: &json)
+        return json.finish()
+    }
+
+    fileprivate convenience init?(keptForLink bytes: [UInt8]) {
+        guard let json = (try? JSONValue(parsing: bytes))?.object, let issuer = json["issuer"]?.string,
+            let subject = json["subject"]?.string
+        else { return nil }
+        self.init(
+            Identity(issuer: issuer, subject: subject), nil, tokens: ProviderTokens(json),
+            provenPhoneNumber: json["proven_phone_number"]?.string)
+    }
+}
+
+extension EncryptedOneTimeStore.Purpose {
+    /// The identity of a link that was sent.
+    fileprivate static let verifiedLink = Self("verified link")
 }
 
 extension AuditEvent.Kind {

@@ -33,21 +33,36 @@ extension RedirectSignIn {
         return sessionID
     }
 
-    /// Exchanges a `session_id` for the tokens, once.
+    /// Exchanges a `session_id` for the tokens: once, or if it needs the verifier, for the first caller who has it as
+    /// long as it is good and its refresh token is not used.
     /// - Parameters:
     ///   - codeVerifier: The verifier of the start's `code_challenge`, if it had one.
     ///   - clients: The clients whose sessions the caller may take; nil for all.
     /// - Throws: `invalid_token` for a `session_id` that is unknown, used or expired; `invalid_grant` for a wrong
     ///   verifier, and then the `session_id` is spent.
     func takeSession(
-        _ sessionID: Secret, codeVerifier: CodeVerifier?, clients: Set<String>? = nil
+        _ sessionID: Secret, codeVerifier: CodeVerifier?, caller: Caller, clients: Set<String>? = nil
     ) async throws(SignInError) -> SignedIn {
-        guard let bytes = try await oneTimeStore.take(.oneTimeSessionCode, under: sessionID),
+        guard let bytes = try await oneTimeStore.read(.oneTimeSessionCode, under: sessionID),
             let json = (try? JSONValue(parsing: bytes))?.object, let signedIn = SignedIn(json),
             clients == nil || json["client_id"]?.string.map({ clients?.contains($0) ?? true }) == true
         else { throw .sessionCodeUnknown }
         // A verifier without a challenge is refused, too: its app did not start this sign-in (RFC 9700 section 4.8.2).
-        guard isSame(codeVerifier?.challenge, json["code_challenge"]?.string) else { throw .sessionCodeVerifierWrong }
+        let isOwn = isSame(codeVerifier?.challenge, json["code_challenge"]?.string)
+        guard isOwn, codeVerifier != nil else {
+            guard try await oneTimeStore.take(.oneTimeSessionCode, under: sessionID) != nil else {
+                throw .sessionCodeUnknown
+            }
+            guard isOwn else { throw .sessionCodeVerifierWrong }
+            return signedIn
+        }
+        let use = Secret("exchange of " + sessionID.exposed)
+        let isFirst = try await oneTimeStore.keep(
+            caller.hash.bytes, for: .oneTimeSessionCode, under: use, seconds: Self.sessionCodeLifetime)
+        if isFirst { return signedIn }
+        guard try await oneTimeStore.read(.oneTimeSessionCode, under: use) == caller.hash.bytes,
+            try await useCases.sessions.authenticate(refreshToken: signedIn.tokens.refreshToken) != nil
+        else { throw .sessionCodeUnknown }
         return signedIn
     }
 

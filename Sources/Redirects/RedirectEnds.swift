@@ -7,7 +7,8 @@ import Synchronization
 /// The ends of sign-ins. A browser that brings the same response again, by a double click, a prefetch or a restored
 /// tab, gets the same end.
 ///
-/// In memory: after a restart and at another instance, the browser is told that the sign-in is over.
+/// In memory, for as long as a sign-in may be under way. After a restart and at another instance, the store has what a
+/// code brought, for a minute (``RedirectSignIn/finish(_:browser:session:device:subnet:requestID:)``).
 final class RedirectEnds: Sendable {
     struct End: Sendable {
         let response: Response

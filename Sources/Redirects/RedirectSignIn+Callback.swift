@@ -21,15 +21,17 @@ extension RedirectSignIn {
         var known: (pending: PendingRedirect, response: AuthorizationResponse)?
         return try await environment.failures.recording { () async throws(SignInError) in
             let response = try await opened(received, &failedCheck)
-            let (found, state) = try await lookUp(response)
+            let (found, state, isAgain) = try await lookUp(response, browser)
             var pending = found
             known = (pending, response)
             try check(browser, startedIt: pending)
-            // Not before: another browser, or a program that looks at the address, uses nothing up.
-            guard try await oneTimeStore.take(.pendingRedirect, under: state) != nil else { throw .redirectUnknown }
-            pendingStarts.end(TokenHash(sha256Of: state.exposed))
+            if !isAgain {
+                // Not before: another browser, or a program that looks at the address, uses nothing up.
+                guard try await oneTimeStore.take(.pendingRedirect, under: state) != nil else { throw .redirectUnknown }
+                pendingStarts.end(TokenHash(sha256Of: state.exposed))
+            }
             pending.subnet = subnet
-            return await proceed(pending, with: response, browser, session, device)
+            return try await proceed(pending, with: response, browser, session, device, isAgain)
         } failed: { _ in
             // No frontend is told, so that the page has the id of the request alone.
             let id = requestID ?? environment.random.token(bytes: 16)
@@ -39,10 +41,11 @@ extension RedirectSignIn {
     }
 
     /// Continues with the response to a sign-in of this browser.
+    /// - Parameter isAgain: Whether the browser brought its code before.
     private func proceed(
         _ pending: PendingRedirect, with response: AuthorizationResponse, _ browser: Secret?, _ session: Secret?,
-        _ device: String?
-    ) async -> RedirectStep {
+        _ device: String?, _ isAgain: Bool
+    ) async throws(SignInError) -> RedirectStep {
         let request: SignInRequest
         do throws(SignInError) {
             let target = try environment.providers.find(pending.start.provider)
@@ -57,9 +60,9 @@ extension RedirectSignIn {
                 provider: start.provider, clientID: pending.clientID, code: code, network: network,
                 redirectURI: start.callbackURL, codeVerifier: rules.pkce == .off ? nil : codeVerifier,
                 dpopKey: pending.dpopKey, nonce: rules.nonce == .off ? nil : nonce, demand: start.demand,
-                correlationID: pending.correlationID, isRedirectFlow: true, device: device,
-                unconfirmed: response.user, registrationChallenge: start.codeChallenge)
-            try await keepForThisSignIn(code, of: pending)
+                correlationID: pending.correlationID, isRedirectFlow: true, isBroughtAgain: isAgain,
+                device: device, unconfirmed: response.user, registrationChallenge: start.codeChallenge ?? "")
+            if !isAgain { try await keepForThisSignIn(code, of: pending, response.state, browser) }
         } catch {
             await environment.failures.note(failedOperation(of: pending, response), error)
             guard case .task(let id) = pending.start.purpose else { return refused(pending, error) }
@@ -75,6 +78,7 @@ extension RedirectSignIn {
             case .signIn: return .finished(end(of: pending, try await signIn(request, pending)))
             }
         } catch {
+            if isAgain, error.code == .refusedByProvider { throw .redirectUnknown }
             return .finished(end(of: pending, .failed(error)))
         }
     }
@@ -158,15 +162,32 @@ extension RedirectSignIn {
 
     // What ties an authorization response to the request it is for.
 
-    /// The sign-in that a response belongs to, and its `state`.
+    /// The sign-in that a response belongs to, its `state`, and whether this browser brought its code before. A task
+    /// of a group, and a code that a group redeems, are for once.
     private func lookUp(
-        _ response: AuthorizationResponse
-    ) async throws(SignInError) -> (PendingRedirect, state: Secret) {
-        guard let state = response.state, let bytes = try await oneTimeStore.read(.pendingRedirect, under: state),
-            let pending = PendingRedirect(bytes),
+        _ response: AuthorizationResponse, _ browser: Secret?
+    ) async throws(SignInError) -> (PendingRedirect, state: Secret, isAgain: Bool) {
+        guard let state = response.state else { throw .redirectUnknown }
+        var bytes = try await oneTimeStore.read(.pendingRedirect, under: state)
+        let isAgain = bytes == nil
+        if isAgain, let code = response.code, let browser, environment.providers[response.provider]?.group == nil {
+            let proof = proof(state, browser)
+            let kept = try await oneTimeStore.read(.answeredCode, under: answeredCode(code, at: response.provider))
+            if let kept, kept.starts(with: proof) { bytes = Array(kept.dropFirst(proof.count)) }
+        }
+        guard let bytes, let pending = PendingRedirect(bytes),
             pending.start.provider.provider.hasSameBytes(as: response.provider)
         else { throw .redirectUnknown }
-        return (pending, state)
+        return (pending, state, isAgain)
+    }
+
+    private func answeredCode(_ code: Secret, at provider: String) -> Secret {
+        Secret("code of \(provider)\n\(code.exposed)")
+    }
+
+    /// Of who brings a code again.
+    private func proof(_ state: Secret, _ browser: Secret) -> [UInt8] {
+        TokenHash(sha256Of: "\(state.exposed)\n\(browser.exposed)").bytes
     }
 
     /// Another user's response in this browser would sign its user in as the other one.
@@ -178,16 +199,24 @@ extension RedirectSignIn {
     /// Refuses a code that another sign-in brought before. An attacker who received it in a mix-up must not use it in a
     /// sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4). All operators of a provider share
     /// one redirect URI, so that a code may come back for another operator than the one that issued it.
-    private func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
-        let hash = TokenHash(sha256Of: "code of \(pending.start.provider.provider)\n\(code.exposed)")
+    ///
+    /// The browser that brought it may bring it again: then the sign-in is kept with the code.
+    private func keepForThisSignIn(
+        _ code: Secret, of pending: PendingRedirect, _ state: Secret?, _ browser: Secret?
+    ) async throws(SignInError) {
+        let handle = answeredCode(code, at: pending.start.provider.provider)
+        let hash = TokenHash(sha256Of: handle.exposed)
+        var content: [UInt8] = []
+        if let state, let browser { content = proof(state, browser) + pending.bytes }
+        let bytes = OneTimeRecord.overhead + EncryptedOneTimeStore.length(of: content)
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
-        guard let evicted = feature.answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead) else {
+        guard let evicted = feature.answeredCodes.admit(hash, of: pending.subnet, bytes: bytes) else {
             throw .tooManyStarts
         }
         let isFirst: Bool
         do throws(SignInError) {
-            isFirst = try await oneTimeStore.add(
-                oneTimeStore.record(hash, for: .answeredCode, seconds: lifetime), insteadOf: evicted)
+            isFirst = try await oneTimeStore.keep(
+                content, for: .answeredCode, under: handle, seconds: lifetime, insteadOf: evicted)
         } catch {
             feature.answeredCodes.end(hash)
             throw error

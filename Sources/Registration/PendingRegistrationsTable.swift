@@ -79,11 +79,12 @@ extension SQLStore {
     ///   - tokens: The provider's tokens that wait with the registration, if there are any.
     ///   - claims: The provider's further claims, encrypted by the use case for the new user.
     ///   - refusesVerifiedEmail: Whether an e-mail address that a provider vouches for in another account is refused.
+    ///   - answer: What the same request gets if it is sent again.
     /// - Returns: The user, or why there is none; nil for a handle that is unknown, used or expired.
     func register(
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String,
         tokens: WaitingProviderTokens? = nil, claims: String? = nil, refusesVerifiedEmail: Bool = false,
-        at now: Timestamp
+        answer: OneTimeRecord? = nil, at now: Timestamp
     ) async throws(StorageError) -> Result<User, SignInError>? {
         // Of two registrations with one address, the second is refused.
         let email = refusesVerifiedEmail ? profile[.email] : nil
@@ -113,6 +114,7 @@ extension SQLStore {
             if let tokens = waiting?.tokens {
                 try ProviderTokensTable.put(tokens, of: pending.identity, user.id, at: now, in: db)
             }
+            if let answer { _ = try OneTimeRecordsTable.insert(answer, in: db) }
             return .success(user)
         }
     }

@@ -48,7 +48,8 @@ extension RegistrationFeature {
         let correlationID = form.correlationID ?? .random(from: environment.random)
         do throws(SignInError) {
             let signedIn = try await register(form, completion, correlationID)
-            environment.logger.info("registration", metadata: metadata("signed_up", correlationID))
+            let outcome = signedIn.isRepeated ? "signed_in" : "signed_up"
+            environment.logger.info("registration", metadata: metadata(outcome, correlationID))
             return signedIn
         } catch {
             // A page needs no API key, and any text can stand for a handle.
@@ -70,8 +71,11 @@ extension RegistrationFeature {
         _ handle: Secret, _ codeChallenge: String?, by completion: SignInCompletion
     ) async throws(SignInError) -> PendingRegistration? {
         let now = completion.environment.clock.now()
-        return try await mappingStoreErrors(
-            await store.pendingRegistration(PendingRegistration.handle(handle, codeChallenge), at: now))
+        for hash in PendingRegistration.handles(handle, codeChallenge) {
+            let found = try await mappingStoreErrors(await store.pendingRegistration(hash, at: now))
+            if let found { return found }
+        }
+        return nil
     }
 
     private func register(
@@ -81,7 +85,7 @@ extension RegistrationFeature {
         // A registration of another client stays as it is, and is reported unknown.
         guard let pending = try await pending(form.handle, form.codeChallenge, by: completion),
             form.clients?.contains(pending.clientID) ?? true
-        else { throw .unknownHandle(sentAs: form.handleName) }
+        else { return try await again(form, completion, correlationID) }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = sessions.issue(for: pending.clientID, on: form.device)
         let waiting = completion.vault.waiting(under: form.handle, for: pending.clientID, with: issued.tokens)
@@ -91,17 +95,93 @@ extension RegistrationFeature {
             ClientClaims(
                 claimsVault.claims(in: pending.claims, of: pending.handle), for: pending.clientID,
                 from: pending.identity.issuer), of: issued.publicID)
+        let answer = try answer(issued.tokens, to: form, of: pending, completion)
         let result = try await mappingStoreErrors(
             await store.register(
                 handle: pending.handle, profile: profile, session: issued.record, publicID: issued.publicID,
-                tokens: waiting, claims: claims, refusesVerifiedEmail: form.refusesVerifiedEmail, at: now))
-        guard let user = try result?.get() else { throw .unknownHandle(sentAs: form.handleName) }
+                tokens: waiting, claims: claims, refusesVerifiedEmail: form.refusesVerifiedEmail,
+                answer: answer, at: now))
+        guard let user = try result?.get() else { return try await again(form, completion, correlationID) }
         sessions.remember(issued, of: user, ticket)
         return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)
     }
 
     private func metadata(_ outcome: String, _ correlationID: CorrelationID) -> Logger.Metadata {
         ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+    }
+
+    // MARK: The same registration sent again
+
+    /// How long the same registration may be sent again, in seconds.
+    private static let retryWindow: Int64 = 60
+
+    /// What the same request gets if it is sent again; nil if anyone who has read a URL could send it.
+    private func answer(
+        _ tokens: SessionTokens, to form: RegistrationForm, of pending: PendingRegistration,
+        _ completion: SignInCompletion
+    ) throws(SignInError) -> OneTimeRecord? {
+        guard form.cookie != nil || form.codeChallenge != nil || !pending.isHandleInURL(form.handle),
+            let key = form.retryKey
+        else { return nil }
+        return try completion.oneTimeStore.sealed(
+            tokens.json, for: .registered, under: key, seconds: Self.retryWindow)
+    }
+
+    /// - Throws: `invalid_token` for a registration that was not sent before.
+    private func again(
+        _ form: RegistrationForm, _ completion: SignInCompletion, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> SignedIn {
+        guard let signedIn = try await answered(form, completion, correlationID) else {
+            throw .unknownHandle(sentAs: form.handleName)
+        }
+        return signedIn
+    }
+
+    /// The session of a registration that was sent before, while it has the tokens that it had then.
+    func answered(
+        _ form: RegistrationForm, _ completion: SignInCompletion, _ correlationID: CorrelationID? = nil
+    ) async throws(SignInError) -> SignedIn? {
+        guard let key = form.retryKey,
+            let tokens = try await completion.oneTimeStore.read(.registered, under: key).flatMap(SessionTokens.init),
+            let found = try await completion.sessions.authenticate(refreshToken: tokens.refreshToken)
+        else { return nil }
+        return SignedIn(
+            tokens: tokens, userID: found.user.id, isNew: true,
+            correlationID: correlationID ?? .random(from: completion.environment.random), isRepeated: true)
+    }
+}
+
+extension RegistrationForm {
+    /// Names the request by all that decides what it gets; nil if it has no retry.
+    fileprivate var retryKey: Secret? {
+        if let cookie { return cookie }
+        guard let caller else { return nil }
+        let values = UserAttribute.allCases.map { attribute in
+            attributes[attribute].map { "\($0.utf8.count) \($0)" } ?? ""
+        }
+        let parts = [Base64URL.encode(caller.hash.bytes), handle.exposed, codeChallenge ?? ""] + values
+        return Secret(parts.joined(separator: "\n"))
+    }
+}
+
+extension SessionTokens {
+    fileprivate var json: [UInt8] {
+        var json = JSONObjectWriter()
+        json.add("token", token.exposed)
+        json.add("refresh_token", refreshToken.exposed)
+        json.add("expires", expiresIn)
+        json.add("refresh_expires", refreshExpiresIn)
+        return json.finish()
+    }
+
+    fileprivate init?(_ bytes: [UInt8]) {
+        guard let json = (try? JSONValue(parsing: bytes))?.object, let token = json["token"]?.string,
+            let refreshToken = json["refresh_token"]?.string, let expiresIn = json["expires"]?.integer,
+            let refreshExpiresIn = json["refresh_expires"]?.integer
+        else { return nil }
+        self.init(
+            token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: expiresIn,
+            refreshExpiresIn: refreshExpiresIn)
     }
 }
 
@@ -126,6 +206,14 @@ extension PendingRegistration {
     static func handle(_ handle: Secret, _ codeChallenge: String?) -> TokenHash {
         TokenHash(sha256Of: codeChallenge.map { handle.exposed + " " + $0 } ?? handle.exposed)
     }
+
+    /// The keys that a registration may be stored under. A redirect without a challenge has an empty one.
+    static func handles(_ handle: Secret, _ codeChallenge: String?) -> [TokenHash] {
+        [Self.handle(handle, codeChallenge)] + (codeChallenge == nil ? [Self.handle(handle, "")] : [])
+    }
+
+    /// Whether it is the registration of a redirect without a challenge, whose handle others may read in a URL.
+    func isHandleInURL(_ handle: Secret) -> Bool { self.handle == Self.handle(handle, "") }
 }
 
 extension SignInError {
@@ -148,6 +236,9 @@ extension SignInError {
 extension EncryptedOneTimeStore.Purpose {
     /// The provider's tokens that wait until a user has registered; the handle is the registration's.
     static let waitingTokens = Self("waiting tokens")
+
+    /// The tokens that a registration gave.
+    fileprivate static let registered = Self("registered")
 }
 
 extension TokenVault {

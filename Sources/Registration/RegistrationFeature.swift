@@ -31,6 +31,7 @@ package struct RegistrationFeature: Feature {
         var form = try RegistrationForm(BodyFields(request, from: admission))
         form.device = DeviceName.of(request)
         form.clients = admission.clients
+        form.caller = admission.signInCaller
         let signedIn = try await register(form, by: api.useCases.completion)
         return try await api.respond(signedIn, .created, to: admission, request)
     }

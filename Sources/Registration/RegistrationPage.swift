@@ -222,23 +222,30 @@ extension RegistrationFeature: PageRegistration {
         try api.checkSameOrigin(request)
         try api.countSignIn(of: request)
         guard case .form(let entries) = try BodyFields(request) else { throw APIError.notAForm }
-        var (cookie, page) = try await page(of: request, api)
+        var page: RegistrationPage
+        guard let cookie = api.cookies.registration(of: request) else { throw APIError.registrationOver(api.cookies) }
+        var form = RegistrationForm(handle: cookie.handle)
+        form.cookie = cookie.value
+        do {
+            page = try await self.page(of: request, api).page
+        } catch let over as APIError {
+            // The response may have been lost.
+            guard entries["registration"]?.hasSameBytes(as: cookie.formID) ?? false,
+                let signedIn = try await answered(form, api.useCases.completion)
+            else { throw over }
+            return await registered(signedIn, cookie, request, api)
+        }
         guard entries["registration"]?.hasSameBytes(as: cookie.formID) ?? false else {
             page.refusal = .otherRegistration
             return page.response
         }
         for attribute in UserAttribute.allCases { page.entries[attribute] = entries[attribute.registrationName] }
-        var form = RegistrationForm(handle: cookie.handle)
         form.codeChallenge = cookie.codeChallenge
         form.device = DeviceName.of(request)
         form.attributes = page.changes
         do throws(SignInError) {
             let signedIn = try await register(form, by: api.useCases.completion)
-            await api.endFormerSession(of: request)
-            var response = Response.redirect(to: cookie.location)
-            response.headers.append(contentsOf: api.cookies.setSession(signedIn.tokens))
-            response.headers.append(api.cookies.clearRegistration)
-            return response
+            return await registered(signedIn, cookie, request, api)
         } catch {
             switch error.code {
             case .invalidToken: throw APIError.registrationOver(api.cookies)
@@ -252,6 +259,16 @@ extension RegistrationFeature: PageRegistration {
                 return page.response
             }
         }
+    }
+
+    private func registered(
+        _ signedIn: SignedIn, _ cookie: RegistrationCookie, _ request: Request, _ api: LatchkeyAPI
+    ) async -> Response {
+        await api.endFormerSession(of: request, besides: signedIn.tokens)
+        var response = Response.redirect(to: cookie.location)
+        response.headers.append(contentsOf: api.cookies.setSession(signedIn.tokens))
+        response.headers.append(api.cookies.clearRegistration)
+        return response
     }
 
     /// The browser's registration, and its page.

@@ -76,18 +76,20 @@ struct Idempotency: Sendable {
     ///   many retries; `temporarily_unavailable`, and then nothing was posted.
     func begin(_ run: SignInRun, ofSession session: String? = nil) async throws(SignInError) -> Start {
         if !hasRead.isSet { try await readEarlier(run) }
-        let isRepeatable = run.request.codeVerifier != nil
+        // Only the browser that brought a code can bring it again.
+        let isRepeatable = run.request.codeVerifier != nil || run.request.isRedirectFlow
         var turn = Turn(
             key: IdempotencyKey(run.request, ofSession: session), window: window, isRepeatable: isRepeatable,
             isStored: session == nil && isRepeatable)
         switch await table.begin(turn.key, at: clock.now()) {
         case .lead(let nonceTakenAt):
             turn.nonceTakenAt = nonceTakenAt
-            // The browser's `state` is good once, so that a redirect has no retry.
-            guard turn.isStored, store.isShared, !run.request.isRedirectFlow else { return .proceed(turn) }
             let recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(turn, run)
+                // The browser's `state` is good once, so that a code is either new or known to be brought again.
+                let mayBeKnown = !run.request.isRedirectFlow || run.request.isBroughtAgain
+                recalled = turn.isStored && store.isShared && mayBeKnown ? try await recall(turn, run) : nil
+                if recalled == nil, run.request.isBroughtAgain { throw .broughtAgain }
             } catch {
                 end(turn, error)
                 throw error
@@ -434,7 +436,7 @@ package struct IdempotencyKey: Sendable, Hashable {
     private let low: UInt64
 
     /// The 16 bytes in the store.
-    var bytes: [UInt8] { [high, low].withUnsafeBytes { Array($0) } }
+    package var bytes: [UInt8] { [high, low].withUnsafeBytes { Array($0) } }
 
     /// The key in the store; nil unless there are 16 bytes.
     init?(bytes: [UInt8]) {

@@ -1,7 +1,7 @@
 package import HTTPServer
 import HTTPTypes
 import Primitives
-import SignIn
+package import SignIn
 import StorageModel
 
 extension LatchkeyAPI {
@@ -13,7 +13,7 @@ extension LatchkeyAPI {
     }
 
     func signOut(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.sessions.signOut(caller.holder)
+        try await useCases.sessions.signOut(caller.holder, requestID: request.id)
         return withoutSession(.emptyObject, request)
     }
 
@@ -99,7 +99,9 @@ extension LatchkeyAPI {
     package func signOutPage(_ request: Request) async throws -> Response {
         try checkSameOrigin(request)
         do throws(SignInError) {
-            if let token = cookies.session(of: request) { try await useCases.sessions.signOut(token) }
+            if let token = cookies.session(of: request) {
+                try await useCases.sessions.signOut(token, requestID: request.id)
+            }
         } catch {
             guard error.code == .invalidToken else { throw error }
         }
@@ -111,8 +113,10 @@ extension LatchkeyAPI {
 
     /// Ends the session whose cookies are about to be overwritten, because its tokens would be lost. On failure it
     /// expires by itself.
-    package func endFormerSession(of request: Request) async {
-        for token in [cookies.session(of: request), cookies.refresh(of: request)].compactMap(\.self) {
+    /// - Parameter new: Whose cookies the browser may have already, if the response to its request was lost.
+    package func endFormerSession(of request: Request, besides new: SessionTokens) async {
+        for token in [cookies.session(of: request), cookies.refresh(of: request)].compactMap(\.self)
+        where token != new.token && token != new.refreshToken {
             try? await useCases.sessions.revoke(token, requestID: request.id)
         }
     }

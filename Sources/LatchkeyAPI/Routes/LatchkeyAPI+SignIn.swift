@@ -60,7 +60,7 @@ extension LatchkeyAPI {
         _ signedIn: SignedIn, _ status: HTTPResponse.Status, to admission: Admission, _ request: Request
     ) async throws(SignInError) -> Response {
         guard admission.isPage else { return try await useCases.sessions.given(signedIn).response(status) }
-        await endFormerSession(of: request)
+        await endFormerSession(of: request, besides: signedIn.tokens)
         var response = inCookies(signedIn, status)
         forgetRegistration(of: request, in: &response)
         return response

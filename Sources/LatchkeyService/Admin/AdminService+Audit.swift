@@ -26,12 +26,13 @@ extension AdminService {
 
     /// The kinds of event that this version records. A test compares them with the sources.
     package static let auditKinds = [
-        "api_key.created", "api_key.revoked", "configuration.reloaded", "identity.link_refused", "identity.linked",
-        "identity.move_undone", "identity.moved", "identity.moved_refused", "identity.relinked", "identity.unlinked",
-        "phone_number.reassigned", "phone_number.verified", "provider_grant.ended", "refresh_token.reused",
-        "security_event.received", "server.started", "server.stopped", "session.all_revoked", "session.created",
-        "session.ended_by_provider", "session.others_revoked", "session.revoked", "signing_key.created",
-        "signing_key.removed", "user.edited", "user.erased", "user.merged", "user.merged_away", "vault.rotated",
+        "api_key.created", "api_key.revoked", "configuration.reloaded", "database.migrated", "identity.link_refused",
+        "identity.linked", "identity.move_undone", "identity.moved", "identity.moved_refused", "identity.relinked",
+        "identity.unlinked", "phone_number.reassigned", "phone_number.verified", "provider_grant.ended",
+        "refresh_token.reused", "security_event.received", "server.started", "server.stopped", "session.all_revoked",
+        "session.created", "session.ended_by_provider", "session.others_revoked", "session.revoked",
+        "session.signed_out", "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged",
+        "user.merged_away", "vault.rotated",
     ]
 
     private static let usualAuditLimit = 100

@@ -52,7 +52,8 @@ extension RedirectsFeature {
             .post, "/auth/session", "takeSession", .redirects, .keyOrPage,
             "Get the session of a sign-in in the browser",
             """
-            For apps, which are redirected with a `session_id`: usable once, for two minutes. `code_verifier` if the \
+            For apps, which are redirected with a `session_id`: usable once, for two minutes; with the \
+            verifier also again by the same caller, until the refresh token is used. `code_verifier` if the \
             app sent a `code_challenge` at the start.
             """,
             body: APIOperation.Body(

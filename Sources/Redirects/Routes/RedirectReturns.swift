@@ -87,7 +87,8 @@ extension RedirectSignIn {
         switch end.result {
         case .signedIn(let signedIn):
             token = signedIn.tokens.token
-            await api.endFormerSession(of: request)
+            // One that is brought again may bring the session that it gave before.
+            if !signedIn.isRepeated { await api.endFormerSession(of: request, besides: signedIn.tokens) }
             api.forgetRegistration(of: request, in: &response)
         case .mustRegister(let offer):
             seconds = offer.expiresIn
@@ -97,6 +98,8 @@ extension RedirectSignIn {
                 response.headers.append(try await registration.cookie(for: offer, endingAt: location, api))
             }
         case .handedOver: seconds = Self.sessionCodeLifetime
+        // The session may have been stored.
+        case .failed(let error) where error.code == .temporarilyUnavailable: seconds = 0
         case .errandDone, .taskEnded, .failed: break
         }
         return .init(

@@ -174,7 +174,8 @@ extension RedirectSignIn: BrowserRedirects {
             throw APIError.malformed("code_verifier is missing. A page without an API key must send it.")
         }
         let signedIn = try await takeSession(
-            Secret(sessionID), codeVerifier: codeVerifier, clients: admission.clients)
+            Secret(sessionID), codeVerifier: codeVerifier, caller: admission.signInCaller,
+            clients: admission.clients)
         return try await api.respond(signedIn, .ok, to: admission, request)
     }
 

@@ -75,6 +75,9 @@ package struct RegistrationForm: Sendable {
     package var clients: Set<String>?
     /// Whether an e-mail address that a provider vouches for in another account is refused.
     package var refusesVerifiedEmail = false
+    /// Who sends it, or the secret of the browser that does: the same request has a retry.
+    package var caller: Caller?
+    package var cookie: Secret?
 
     package init(handle: Secret) { self.handle = handle }
 }

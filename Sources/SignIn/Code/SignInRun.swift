@@ -327,6 +327,8 @@ package final class SignInRequest: Sendable {
     package let sentNames: [String: String]
     /// Whether this server sent the browser to the provider: the redirect URI and the nonce are its own then.
     package let isRedirectFlow: Bool
+    /// Whether the browser brought the code before. It is not posted again.
+    let isBroughtAgain: Bool
     /// Who sent it. Nil for a browser, which has a `state` instead, and for a link, which has a session.
     package let caller: Caller?
     /// A name for the user's device; for the list of sessions.
@@ -352,13 +354,15 @@ package final class SignInRequest: Sendable {
         verifiedBy verifier: (any RequestVerifier)? = nil, network: MCCMNC? = nil, redirectURI: String? = "",
         codeVerifier: CodeVerifier? = nil, dpopKey: DPoPKey? = nil, nonce: Secret? = nil,
         demand: AuthenticationDemand = AuthenticationDemand(), state: String? = nil, correlationID: CorrelationID?,
-        sentNames: [String: String] = [:], isRedirectFlow: Bool = false, caller: Caller? = nil, device: String? = nil,
-        unconfirmed: UserInfo? = nil, registrationChallenge: String? = nil
+        sentNames: [String: String] = [:], isRedirectFlow: Bool = false, isBroughtAgain: Bool = false,
+        caller: Caller? = nil, device: String? = nil, unconfirmed: UserInfo? = nil,
+        registrationChallenge: String? = nil
     ) {
         (self.provider, self.clientID, self.code, self.verifier) = (provider, clientID, code, verifier)
         (self.network, self.redirectURI, self.codeVerifier) = (network, redirectURI, codeVerifier)
         (self.dpopKey, self.nonce, self.demand, self.state) = (dpopKey, nonce, demand, state)
         (self.correlationID, self.sentNames, self.isRedirectFlow) = (correlationID, sentNames, isRedirectFlow)
+        self.isBroughtAgain = isBroughtAgain
         (self.caller, self.device, self.unconfirmed) = (caller, device, unconfirmed)
         self.registrationChallenge = registrationChallenge
     }

@@ -226,7 +226,7 @@ package struct SignInCompletion: Sendable {
                 asked: userInfo.isPartial ? [] : scopes())
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
-        record.tokenUses = verified.tokenUse?.uses.map(\.use) ?? []
+        record.tokenUse = verified.tokenUse?.use
         record.providerSession = verified.providerSession
         complete(&record)
         return (Started(issued: issued, ticket: ticket), record)
@@ -322,7 +322,7 @@ package struct SignedIn: Sendable {
     package let isNew: Bool
     package let correlationID: CorrelationID
     /// Whether the same sign-in ended before: then the user is counted already.
-    let isRepeated: Bool
+    package let isRepeated: Bool
 
     package init(
         tokens: SessionTokens, userID: UserID, isNew: Bool, correlationID: CorrelationID, isRepeated: Bool = false

@@ -395,6 +395,9 @@ extension SignInError {
     static let sentTooOften = invalidGrant(
         "The code was used before, and the same request was repeated too often. Start a new sign-in.")
 
+    static let broughtAgain = invalidGrant(
+        "The code was brought before, and no sign-in with it is known. Start a new sign-in.")
+
     static let sentAgainWithoutVerifier = SignInError(
         .refusedByProvider, .requestDenied,
         "The code or token was used before. A sign-in without a code_verifier cannot be sent again. Start a new one.",

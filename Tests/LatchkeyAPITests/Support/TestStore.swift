@@ -5,7 +5,9 @@ import StorageModel
 import Synchronization
 import TestSupport
 
-/// An SQLite store of one test, and the script of its failures.
+@testable import PostgreSQL
+
+/// A store of one test, and the script of its failures.
 struct TestStore: Sendable {
     let store: SQLStore
     let script = StoreScript()
@@ -18,17 +20,17 @@ struct TestStore: Sendable {
         directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("test.db"), synchronous: .normal)
         try Self.empty.get().write(to: URL(fileURLWithPath: configuration.path))
-        store = try SQLStore(configuration: configuration, isShared: isShared, delayingBy: timer) {
-            [script] (operation, kind, moment) async throws(StorageError) in
-            // A check reads and writes; it counts once.
-            guard let call = StoreScript.Call(rawValue: operation.description), call != .check || kind == .read else {
-                return try script.failIfScripted(.any)
-            }
-            switch moment {
-            case .before: try await script.begin(call)
-            case .after: try await script.end(call)
-            }
-        }
+        store = try SQLStore(
+            configuration: configuration, isShared: isShared, delayingBy: timer, interceptor: script.interceptor)
+    }
+
+    /// A store on PostgreSQL.
+    init(in cluster: PostgresCluster) throws {
+        directory = try TemporaryDirectory()
+        let configuration = PostgresConfiguration(
+            url: Secret(try cluster.makeSchema()), poolSize: 2, statementTimeout: .seconds(60),
+            connectTimeout: .seconds(60), maximumWait: .seconds(60))
+        store = SQLStore(try PostgresEngine(configuration, StoreHooks(interceptor: script.interceptor)))
     }
 
     /// A database without rows. A copy is quicker than the migrations of a new file, which StorageTests show.
@@ -56,14 +58,16 @@ final class StoreScript: Sendable {
     /// A call by the name of its method.
     enum Call: String {
         case any
+        case addOneTimeRecord = "addOneTimeRecord(_:insteadOf:)"
         case addSession = "addSession(_:besides:)"
         case apiKeys = "apiKeys(limit:)"
         case check = "check()"
         case endBackchannelAuthentication = "endBackchannelAuthentication(_:with:givingBackTo:)"
+        case link = "link(_:)"
         case recentSignIn = "recentSignIn(_:at:)"
         case recentSignIns = "recentSignIns(at:limit:)"
         case refreshToken = "refreshToken(_:at:)"
-        case register = "register(handle:profile:session:publicID:tokens:claims:refusesVerifiedEmail:at:)"
+        case register = "register(handle:profile:session:publicID:tokens:claims:refusesVerifiedEmail:answer:at:)"
         case rotate = "rotate(_:)"
         case session = "session(_:at:)"
         case signIn = "signIn(_:)"
@@ -79,6 +83,19 @@ final class StoreScript: Sendable {
     }
 
     private let state = Mutex(State())
+
+    fileprivate var interceptor: StoreInterceptor {
+        { (operation, kind, moment) async throws(StorageError) in
+            // A check reads and writes; it counts once.
+            guard let call = Call(rawValue: operation.description), call != .check || kind == .read else {
+                return try self.failIfScripted(.any)
+            }
+            switch moment {
+            case .before: try await self.begin(call)
+            case .after: try await self.end(call)
+            }
+        }
+    }
 
     /// Fails every call of a kind from now on; nil stops that.
     func fail(_ call: Call = .any, with failure: StorageError?) { state.withLock { $0.failures[call] = failure } }

@@ -29,6 +29,24 @@ struct NumberWalk: Sendable {
         _ simulator: CarrierSimulator?, simSwap: String = "{if_swapped: off}", hashed: Bool = false,
         more: [String] = [], ofNorthwind: [String] = [], finder: [String]? = nil, allowsHTTP: Bool = true
     ) throws -> Configuration {
+        let contents = files(
+            simulator, simSwap: simSwap, hashed: hashed, more: more, ofNorthwind: ofNorthwind, finder: finder,
+            allowsHTTP: allowsHTTP)
+        let reader = FileReader { (path, _) throws(FileReader.ReadError) in
+            guard let content = contents[path] else { throw .notFound }
+            return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
+        }
+        let needed = ["LATCHKEY_API_KEYS": "test-key"]
+        return try ConfigurationLoader(FeatureList.standard.settings, files: reader).load(
+            file: "latchkey.yaml", environment: needed, purpose: .operation
+        ).configuration
+    }
+
+    /// The configuration's file `latchkey.yaml`, and the files that it names.
+    static func files(
+        _ simulator: CarrierSimulator?, simSwap: String = "{if_swapped: off}", hashed: Bool = false,
+        more: [String] = [], ofNorthwind: [String] = [], finder: [String]? = nil, allowsHTTP: Bool = true
+    ) -> [String: String] {
         var lines = [
             "allow_loopback_http: \(allowsHTTP)", "providers:", "  number:", "    kind: camara",
             "    purpose: dpv:FraudPreventionAndDetection", "    sim_swap: \(simSwap)",
@@ -53,18 +71,10 @@ struct NumberWalk: Sendable {
             ]
             if name == "northwind" { lines += ofNorthwind.map { "        " + $0 } }
         }
-        let contents = [
+        return [
             "latchkey.yaml": lines.joined(separator: "\n") + "\n", "key": key.pemRepresentation,
             "credentials.pem": TLSTexts.clientCertificate, "credentials.key": TLSTexts.clientKey,
         ]
-        let reader = FileReader { (path, _) throws(FileReader.ReadError) in
-            guard let content = contents[path] else { throw .notFound }
-            return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
-        }
-        let needed = ["LATCHKEY_API_KEYS": "test-key"]
-        return try ConfigurationLoader(FeatureList.standard.settings, files: reader).load(
-            file: "latchkey.yaml", environment: needed, purpose: .operation
-        ).configuration
     }
 
     static func with(

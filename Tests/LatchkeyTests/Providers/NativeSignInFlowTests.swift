@@ -44,6 +44,55 @@ import Testing
         }
     }
 
+    @Test("After a kill no acknowledged session is lost, and no token is accepted twice")
+    func killed() async throws {
+        try await StandInWalk.with(standIn("google")) { walk in
+            let directory = try TemporaryDirectory()
+            let environment = [
+                "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.file("killed.db"))",
+            ]
+            let process = try LatchkeyProcess(["serve", "--config", walk.file], environment: environment)
+            let app = App(port: try await process.port(after: "listening"))
+            var tokens: [[String: String]] = []
+            for _ in 0..<80 { tokens.append(try await walk.nativeFields(["user": "jane"], by: app)) }
+
+            // Four apps sign in at full speed; the process is killed after 20 responses.
+            let acknowledged = await withTaskGroup(of: [Int: String].self) { [tokens] group in
+                let answers = CallCounter()
+                for worker in 0..<4 {
+                    group.addTask {
+                        var sessions: [Int: String] = [:]
+                        for index in stride(from: worker, to: tokens.count, by: 4) {
+                            guard let session = try? await walk.signInNatively(tokens[index], by: app).token else {
+                                break
+                            }
+                            sessions[index] = session
+                            if answers.increment() == 20 { process.send(SIGKILL) }
+                        }
+                        return sessions
+                    }
+                }
+                return await group.reduce(into: [:]) { $0.merge($1) { $1 } }
+            }
+            #expect(await process.ending().status == SIGKILL)
+            #expect(acknowledged.count >= 20)
+
+            let again = try LatchkeyProcess(["serve", "--config", walk.file], environment: environment)
+            let reborn = App(port: try await again.port(after: "listening"))
+            for (index, token) in tokens.enumerated() {
+                if let session = acknowledged[index] {
+                    #expect(try await reborn.me(session).status == 200, "\(index)")
+                } else {
+                    // Accepted now, unless the response was lost in the kill.
+                    _ = try await walk.signInNatively(token, by: reborn)
+                }
+                #expect(try await walk.signInNatively(token, by: reborn).token == nil, "\(index)")
+            }
+            again.send(SIGTERM)
+            #expect(await again.ending().status == 0)
+        }
+    }
+
     @Test("Apple's code is redeemed without a redirect URI by the app's client, and revoked with the account")
     func apple() async throws {
         try await StandInWalk.with(

@@ -16,6 +16,8 @@ struct StandInWalk {
     let simulator: CarrierSimulator
     let app: App
     let configuration: Configuration
+    /// The file of the configuration.
+    let file: String
 
     /// - Parameters:
     ///   - isForRefresh: Whether tokens are stored, with a resource that they open.
@@ -64,7 +66,8 @@ struct StandInWalk {
             try await serve(configuration) { port in
                 try await body(
                     StandInWalk(
-                        standIn: standIn, simulator: simulator, app: App(port: port), configuration: configuration))
+                        standIn: standIn, simulator: simulator, app: App(port: port), configuration: configuration,
+                        file: file))
             }
             result = .success(())
         } catch {
@@ -116,15 +119,15 @@ struct StandInWalk {
     }
 
     /// A nonce that the server has issued.
-    func issuedNonce() async throws -> String {
-        try #require(try await app.post("/auth/\(standIn.name)/attempts", [:]).json["nonce"]?.string)
+    func issuedNonce(by other: App? = nil) async throws -> String {
+        try #require(try await (other ?? app).post("/auth/\(standIn.name)/attempts", [:]).json["nonce"]?.string)
     }
 
     /// What an app on the device gets and sends to the server.
-    func nativeFields(_ fields: [String: String] = [:]) async throws -> [String: String] {
+    func nativeFields(_ fields: [String: String] = [:], by other: App? = nil) async throws -> [String: String] {
         let text = try await Browser().post(
             (simulator.issuer(of: standIn.name) ?? "") + "/native-tokens",
-            form: try await ["nonce": issuedNonce()].merging(fields) { $1 }
+            form: try await ["nonce": issuedNonce(by: other)].merging(fields) { $1 }
         ).text
         let members = try #require(try JSONValue(parsing: Array(text.utf8)).object, "\(text)")
         return Dictionary(uniqueKeysWithValues: members.members.compactMap { m in m.value.string.map { (m.name, $0) } })
