@@ -29,14 +29,14 @@ KEY = "key-of-the-test"
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=30) as response:
+    with urllib.request.urlopen(url, timeout=120) as response:
         return json.loads(response.read())
 
 
 def post(url, fields, headers=None):
     body = urllib.parse.urlencode(fields).encode()
     request = urllib.request.Request(url, body, headers or {"X-API-KEY": KEY})
-    with urllib.request.urlopen(request, timeout=30) as response:
+    with urllib.request.urlopen(request, timeout=120) as response:
         return response.read().decode()
 
 
@@ -90,7 +90,7 @@ def walk(base):
         request = urllib.request.Request(
             base + "/users/me", headers={"X-API-KEY": KEY, "Authorization": f"Bearer {token}"})
         try:
-            return urllib.request.urlopen(request, timeout=30).status
+            return urllib.request.urlopen(request, timeout=120).status
         except urllib.error.HTTPError as error:
             return error.code
 
