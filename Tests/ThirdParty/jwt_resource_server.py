@@ -35,7 +35,7 @@ def get(url):
 
 def post(url, fields, headers=None):
     body = urllib.parse.urlencode(fields).encode()
-    request = urllib.request.Request(url, body, {"X-API-KEY": KEY, **(headers or {})})
+    request = urllib.request.Request(url, body, headers or {"X-API-KEY": KEY})
     with urllib.request.urlopen(request, timeout=120) as response:
         return response.read().decode()
 
@@ -56,7 +56,7 @@ class Validator(JWTBearerTokenValidator):
     def get_jwks(self):
         metadata = AuthorizationServerMetadata(get(self.issuer + "/.well-known/oauth-authorization-server"))
         metadata.validate()
-        return get(metadata["jwks_uri"])
+        return joserfc.jwk.KeySet.import_key_set(get(metadata["jwks_uri"]))
 
 
 def site(issuer, audience=AUDIENCE):
@@ -113,7 +113,7 @@ def walk(base):
         "of another key under the same kid": joserfc.jwt.encode(json.loads(header), json.loads(claims), key),
         "that is an introspection": post(
             base + "/auth/introspect", {"token": token},
-            {"Accept": "application/token-introspection+jwt", "X-API-KEY": "",
+            {"Accept": "application/token-introspection+jwt",
              "Authorization": "Basic " + base64.b64encode(f"{AUDIENCE.replace(':', '%3A')}:{KEY}".encode()).decode()}),
     }
     for name, text in forged.items():
