@@ -41,6 +41,7 @@ extension RecordedAuditEvent {
     /// different events never have the same bytes.
     package var digest: AuditDigest? {
         // One with a salt alone was inserted by somebody else. It is sealed as it is, so that it stops no sealing.
+        let detailsDigest = detailsDigest
         guard salt != nil || detailsDigest != nil else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
@@ -58,12 +59,6 @@ extension RecordedAuditEvent {
             bytes.append(UInt8(ascii: ","))
         }
         return AuditDigest(sha256Of: bytes)
-    }
-
-    /// Whether the details match the stored digest, or were erased with a user.
-    var matchesItsDigest: Bool {
-        guard let salt else { return event.details == AuditDetails() && (!isErased || event.user != nil) }
-        return salt.count == AuditDetails.saltBytes && event.details.digest(salt: salt) == detailsDigest
     }
 }
 

@@ -72,9 +72,7 @@ enum SignInBatch {
         var user = current[id] ?? accepted.user
         let isChanged = try !accepted.isNew && UsersTable.update(&user, by: record, in: db)
         current[id] = user
-        try SessionsTable.recordInsertion(
-            of: record.session, for: id, by: record.identity, isNewUser: accepted.isNew, requestID: record.requestID,
-            in: db)
+        try SessionsTable.storeIDToken(of: record.session, in: db)
         try SQLStore.storeTokens(of: record, for: id, in: db)
         var signedIn = SignedInUser(user: user.user, isNew: accepted.isNew, isChanged: isChanged)
         if record.idempotency != nil {
@@ -131,18 +129,28 @@ enum SignInBatch {
 
     // MARK: What is stored
 
-    /// Stores users, identities, sessions and retries' records.
+    /// Stores users, identities, sessions, retries' records, and audit events.
     private static func store(_ accepted: [Accepted], in db: SQLSession) throws {
         let hasProfiles = accepted.contains { $0.isNew && $0.hasProfile }
-        var statement = try CachedStatement(db, hasProfiles ? insertWithProfiles : insert)
+        let areAudited = accepted.contains { $0.record.session.isAudited }
+        let insert =
+            areAudited
+            ? (hasProfiles ? insertAuditedWithProfiles : insertAudited)
+            : hasProfiles ? insertWithProfiles : insert
+        var statement = try CachedStatement(db, insert)
         statement.bindRows(accepted) { accepted, statement in
             let (record, user) = (accepted.record, accepted.user.user)
-            let (session, retry) = (record.session, record.idempotency)
+            let (session, retry, origin) = (record.session, record.idempotency, OriginHash.of(record.identity))
             statement.bind(
                 record.identity, user.id, session.tokenHash, session.refreshTokenHash, session.id, session.clientID,
                 session.createdAt, session.expiresAt, session.refreshExpiresAt, session.device,
-                OriginHash.of(record.identity), record.providerSession, retry?.key, accepted.endings, retry?.endsAt,
+                origin, record.providerSession, retry?.key, accepted.endings, retry?.endsAt,
                 accepted.isNew ? user.publicID : nil)
+            if areAudited {
+                let details = SessionsTable.auditDetails(
+                    of: session, by: record.identity, origin, isNewUser: accepted.isNew)
+                statement.bind(record.requestID, details?.json)
+            }
             if hasProfiles {
                 statement.bind(user.profile, AssertionColumns(values: user.assertions), accepted.user.origins)
             }
@@ -152,20 +160,31 @@ enum SignInBatch {
 
     private static let insert = insertion()
     /// Few sign-ins make a user with a profile, and each column costs, also without a value.
-    private static let insertWithProfiles = insertion(
-        UserAttribute.columns + ProviderAssertions.columns + AttributeOrigins.columns)
+    private static let insertWithProfiles = insertion(profile)
+    private static let insertAudited = insertion(areAudited: true)
+    private static let insertAuditedWithProfiles = insertion(profile, areAudited: true)
+    private static let profile = UserAttribute.columns + ProviderAssertions.columns + AttributeOrigins.columns
 
-    /// - Parameter profile: The columns of new users.
-    private static func insertion(_ profile: [String] = []) -> SQL {
+    /// - Parameters:
+    ///   - profile: The columns of new users.
+    ///   - areAudited: Whether some of the sessions have an audit event.
+    private static func insertion(_ profile: [String] = [], areAudited: Bool = false) -> SQL {
         let session = [
             "user_id", "token_hash", "refresh_hash", "session_id", "client_id", "created_at", "expires_at",
             "refresh_expires_at", "device", "identity_hash", "provider_session_hash",
         ]
         let input = ["issuer", "subject"] + session + ["fingerprint", "sessions_ended", "retry_ends_at", "public_id"]
-        let columns = input + profile
+        let columns = input + (areAudited ? ["request_id", "details"] : []) + profile
         let marks = ["(SELECT ?)"] + columns.dropFirst().map { _ in "?" }
         func list(_ columns: [String]) -> String { columns.joined(separator: ", ") }
         let user = list(["public_id", "created_at"] + profile)
+        let audited =
+            areAudited
+            ? """
+            audited AS (INSERT INTO audit_events (time, kind, user_id, actor, request_id, details) \
+            SELECT created_at, '\(AuditEvent.Kind.sessionCreated)', user_id, '\(AuditEvent.Actor.user)', request_id, \
+            details FROM input WHERE details IS NOT NULL)
+            """ : nil
         return SQL(
             """
             WITH input AS MATERIALIZED (\
@@ -174,7 +193,7 @@ enum SignInBatch {
             FROM input WHERE public_id IS NOT NULL), \
             new_identities AS (INSERT INTO identities (issuer, subject, user_id, created_at) \
             SELECT issuer, subject, user_id, created_at FROM input WHERE public_id IS NOT NULL), \
-            given AS (\(RecentSignInsTable.insert) \
+            \(audited.map { "\($0), " } ?? "")given AS (\(RecentSignInsTable.insert) \
             SELECT fingerprint, user_id, session_id, sessions_ended, retry_ends_at \
             FROM input WHERE fingerprint IS NOT NULL) \
             INSERT INTO sessions (\(list(session).replacing("session_id", with: "id"))) \

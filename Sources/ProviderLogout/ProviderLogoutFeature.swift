@@ -53,7 +53,7 @@ package struct ProviderLogoutFeature: Feature {
                     $0.hint(forSessionToken: caller.token)
                 }
                 return try await signOut.signOut(api, request, caller.admission, from: session) {
-                    try await api.useCases.sessions.signOut(caller.holder)
+                    try await api.useCases.sessions.signOut(caller.holder, requestID: request.id)
                 }
             })
         router.get("/auth/{provider}/logged-out") { try await signOut.comeBack($0, below: api.baseURL.path) }

@@ -25,7 +25,7 @@ final class EventSource: Sendable {
     let rules: EventTokenRules
     private let server: AuthorizationServer
     /// Limits the fetches of newer keys on behalf of event tokens: anyone can send one.
-    private let keyFetches: Mutex<TokenBucket>
+    private let keyFetches: Mutex<(limit: TokenBucket, lastFailed: Bool)>
 
     /// Nil for a provider without events, or of another kind than OpenID providers.
     init?(_ provider: Configuration.Provider, _ known: Provider?, now: Timestamp) {
@@ -44,7 +44,7 @@ final class EventSource: Sendable {
                 events: provider.eventIssuer, identities: provider.issuer.text, relyingParty: server.relyingParty),
             audiences: Set((server.clients.keys + settings.audiences).map(\.text)),
             algorithms: server.clients.values.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }, times: times)
-        keyFetches = Mutex(TokenBucket(capacity: 1, secondsPerToken: 60, now: now))
+        keyFetches = Mutex((TokenBucket(capacity: 1, secondsPerToken: 60, now: now), false))
     }
 
     /// Checks a signature with the provider's keys, which are fetched if they are not cached; once a minute at most
@@ -60,10 +60,21 @@ final class EventSource: Sendable {
             throw .unavailable(SignInError(error))
         }
         do throws(EventTokenError) {
-            try await cache.check(
-                with: held, mayFetch: { _ in keyFetches.withLock { $0.take(now: now) } }, token.checkSignature)
+            try token.checkSignature(held.keys)
         } catch {
-            throw .failed(error.check)
+            let (mayFetch, lastFailed) = keyFetches.withLock { ($0.limit.take(now: now), $0.lastFailed) }
+            let newer = mayFetch ? await cache.newer(than: held) : nil
+            if mayFetch { keyFetches.withLock { $0.lastFailed = newer == nil } }
+            guard let newer else {
+                // The key may be a new one. A provider sends no event again that is refused as forged.
+                guard mayFetch || lastFailed else { throw .failed(error.check) }
+                throw .unavailable(SignInError(OIDCError(.keysUnavailable, reason: "No newer keys can be fetched.")))
+            }
+            do throws(EventTokenError) {
+                try token.checkSignature(newer.keys)
+            } catch {
+                throw .failed(error.check)
+            }
         }
     }
 }

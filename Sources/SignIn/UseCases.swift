@@ -100,7 +100,7 @@ public struct SignInConfiguration: Sendable {
     public var signingKeys = SigningKeys()
     /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
-    /// Whether the audit log records every sign-in and registration.
+    /// Whether the audit log records every sign-in, registration and sign-out.
     public var auditsSignIns = false
 
     public init() {}

@@ -13,7 +13,7 @@ extension LatchkeyAPI {
     }
 
     func signOut(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.sessions.signOut(caller.holder)
+        try await useCases.sessions.signOut(caller.holder, requestID: request.id)
         return withoutSession(.emptyObject, request)
     }
 
@@ -99,7 +99,9 @@ extension LatchkeyAPI {
     package func signOutPage(_ request: Request) async throws -> Response {
         try checkSameOrigin(request)
         do throws(SignInError) {
-            if let token = cookies.session(of: request) { try await useCases.sessions.signOut(token) }
+            if let token = cookies.session(of: request) {
+                try await useCases.sessions.signOut(token, requestID: request.id)
+            }
         } catch {
             guard error.code == .invalidToken else { throw error }
         }

@@ -33,8 +33,8 @@ public struct Configuration: Sendable {
     public var idToken = IDTokenRules()
     /// `audit.retention`: how long the audit log is kept.
     public var auditRetention = Duration.seconds(400 * 86_400)
-    /// `audit.sign_ins`: whether the audit log has every sign-in and registration.
-    public var auditsSignIns = false
+    /// `audit.sign_ins`: whether the audit log has every sign-in, registration and sign-out.
+    public var auditsSignIns = true
     /// `transactions.key_lifetime` and `transactions.encryption_keys`.
     public var signingKeys = SignInConfiguration.SigningKeys()
     /// `encryption_keys`: encrypt providers' tokens, users' claims and the signing keys of receipts in the database.

@@ -94,7 +94,7 @@ extension Settings {
             "How long the audit log is kept."),
         Setting(
             "audit.sign_ins", .flag(), \.auditsSignIns,
-            "Records every sign-in and registration in the audit log, in the sign-in's transaction: one row more."),
+            "Records every sign-in, registration and sign-out in the audit log, in its transaction: one row more."),
     ]
 
     static let signingKeys: [Setting<Configuration>] = [

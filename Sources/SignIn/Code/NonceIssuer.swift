@@ -1,3 +1,4 @@
+import OpenIDConnect
 package import Primitives
 package import StorageModel
 
@@ -24,45 +25,45 @@ package struct NonceIssuer: Sendable {
             }
         try caller.check(mayUseOneOf: target.server.clients.values)
         let nonce = environment.random.token()
-        let record = OneTimeRecord(
-            handle: TokenHash(sha256Of: nonce), purpose: Self.purpose(provider), content: [],
-            expiresAt: environment.clock.now().advanced(bySeconds: lifetime))
+        // A token with the nonce may be issued at its end, and be accepted for a while.
+        let rules = target.relyingParty.idTokenRules
+        let record = IssuedNonce.record(
+            of: nonce, for: provider, until: environment.clock.now().advanced(bySeconds: lifetime),
+            marking: rules.maximumAgeSeconds + 2 * rules.clockSkewSeconds + 1)
         _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: []))
         return (Secret(nonce), Secret(environment.random.token(bytes: 16)), lifetime)
     }
-
-    /// The text is stored, and other versions of the server read it: it never changes.
-    fileprivate static func purpose(_ provider: String) -> String { "nonce for \(provider)" }
 }
 
 extension OneTimeRecordStore {
     /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
     package func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
-        try await spend(TokenUse(ofNonceIn: request), at: now)
+        let (hash, purpose) = try request.issuedNonce
+        let content = try await mappingStoreErrors(await takeOneTimeRecord(hash, purpose: purpose, at: now))
+        guard let content, IssuedNonce.isGood(content, at: now) else { throw .nonceNotIssued }
     }
+}
 
-    func spend(_ use: TokenUse, at now: Timestamp) async throws(SignInError) {
-        for (use, usedBefore) in use.uses {
-            let isFirst: Bool
-            switch use {
-            case .marking(let record):
-                isFirst = try await mappingStoreErrors(await addOneTimeRecord(record, insteadOf: []))
-            case .taking(let handle, let purpose):
-                isFirst =
-                    try await mappingStoreErrors(await takeOneTimeRecord(handle, purpose: purpose, at: now)) != nil
-            }
-            guard isFirst else { throw usedBefore }
+extension SignInRequest {
+    /// The handle and the purpose of the record of the nonce that ``NonceIssuer`` issued for a sign-in.
+    var issuedNonce: (handle: TokenHash, purpose: String) {
+        get throws(SignInError) {
+            guard let nonce else { throw .nonceMissing }
+            return (TokenHash(sha256Of: nonce.exposed), IssuedNonce.purpose(provider.text))
         }
     }
 }
 
-extension TokenUse {
-    /// The use of the nonce that ``NonceIssuer`` issued for a sign-in.
-    /// - Throws: `invalid_request` without a nonce.
-    init(ofNonceIn request: SignInRequest) throws(SignInError) {
-        guard let nonce = request.nonce else { throw .nonceMissing }
-        let (hash, purpose) = (TokenHash(sha256Of: nonce.exposed), NonceIssuer.purpose(request.provider.text))
-        uses = [(.taking(hash, purpose: purpose), .nonceNotIssued)]
+extension VerifiedIDToken {
+    /// The handles that the nonce in it has if it was issued: it is the nonce, or its SHA-256. Not the nonce of the
+    /// request, which may have none.
+    var possibleNonces: [TokenHash] {
+        guard let nonce = claimsForRefresh.nonce else { return [] }
+        let digits = nonce.utf8.compactMap(\.hexadecimalValue)
+        let own = TokenHash(sha256Of: nonce)
+        guard nonce.utf8.count == 64, digits.count == 64 else { return [own] }
+        let bytes = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        return [own] + [TokenHash(bytes)].compactMap(\.self)
     }
 }

@@ -226,7 +226,7 @@ package struct SignInCompletion: Sendable {
                 asked: userInfo.isPartial ? [] : scopes())
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
-        record.tokenUses = verified.tokenUse?.uses.map(\.use) ?? []
+        record.tokenUse = verified.tokenUse?.use
         record.providerSession = verified.providerSession
         complete(&record)
         return (Started(issued: issued, ticket: ticket), record)

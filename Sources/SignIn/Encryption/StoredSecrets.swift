@@ -201,10 +201,11 @@ package struct EncryptedOneTimeStore: Sendable {
     }
 }
 
-/// The one use of a token that stands in for a code, and of the nonce that was issued for it.
+/// The one use of a token that stands in for a code, and of its nonce.
 package struct TokenUse: Sendable {
-    /// In the order in which they are made, each with the error of a second one.
-    var uses: [(use: OneTimeUse, usedBefore: SignInError)]
+    let use: OneTimeUse
+    /// The error of a second one.
+    let usedBefore: SignInError
 }
 
 /// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an
@@ -213,7 +214,7 @@ extension EncryptedOneTimeStore {
     /// - Parameter name: Of the token and of its server.
     package func use(of token: Secret, _ name: String, orThrow error: SignInError) -> TokenUse {
         let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
-        return TokenUse(uses: [(.marking(record(hash, for: .answeredCode, seconds: 600)), error)])
+        return TokenUse(use: OneTimeUse(record(hash, for: .answeredCode, seconds: 600)), usedBefore: error)
     }
 
     /// Marks an ID token that an app brought as used, for as long as it could be accepted. An issued nonce is used up
@@ -227,13 +228,23 @@ extension EncryptedOneTimeStore {
             handle: TokenHash(idToken.fingerprint, issuedAt: idToken.issuedAt), purpose: Purpose.answeredCode.text,
             content: [],
             expiresAt: idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
-        let nonce = run.client.rules.native.nonce == .issued ? try TokenUse(ofNonceIn: run.request).uses : []
-        return TokenUse(uses: [(.marking(record), error)] + nonce)
+        guard run.client.rules.native.nonce == .issued else {
+            return TokenUse(use: OneTimeUse(record, nonce: .any(idToken.possibleNonces)), usedBefore: error)
+        }
+        let (nonce, purpose) = try run.request.issuedNonce
+        return TokenUse(use: OneTimeUse(record, nonce: .issued(nonce, purpose: purpose)), usedBefore: error)
     }
 
     /// Uses a token up.
-    /// - Throws: The error of a second use.
-    package func spend(_ use: TokenUse) async throws(SignInError) { try await store.spend(use, at: clock.now()) }
+    /// - Throws: The error of a second use; `invalid_request` for a nonce that must be an issued one.
+    package func spend(_ use: TokenUse) async throws(SignInError) {
+        let now = clock.now()
+        switch try await mappingStoreErrors(await store.spend(use.use, at: now)) {
+        case .used: break
+        case .tokenUsedBefore: throw use.usedBefore
+        case .nonceNotIssued: throw .nonceNotIssued
+        }
+    }
 }
 
 /// The encryption of the ID tokens that are kept for logout: AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869)

@@ -88,9 +88,9 @@ package struct Sessions: Sendable {
 
     /// Ends the session of a token.
     /// - Throws: `invalid_token` if there is no such session; `temporarily_unavailable`.
-    package func signOut(_ token: Secret) async throws(SignInError) {
+    package func signOut(_ token: Secret, requestID: String) async throws(SignInError) {
         guard let found = try await authenticate(token) else { throw .sessionUnknown }
-        try await signOut(found)
+        try await signOut(found, requestID: requestID)
     }
 
     /// Ends a session that was looked up before.
@@ -99,9 +99,16 @@ package struct Sessions: Sendable {
     /// have replaced since. Its holder wants the session to end, and an app takes any response for the end. If the
     /// token was copied, the session must end all the more: a spent refresh token ends it, too.
     /// - Throws: `invalid_token` if the session has ended meanwhile; `temporarily_unavailable`.
-    package func signOut(_ holder: SessionAndUser) async throws(SignInError) {
+    package func signOut(_ holder: SessionAndUser, requestID: String) async throws(SignInError) {
+        let session = holder.session
+        let ended =
+            areAudited
+            ? event(.signedOut, holder.user.id, by: .user, requestID) { json in
+                json.add("session_id", session.id)
+                json.add("client_id", session.clientID)
+            } : nil
         let revocation = try await revoke(
-            holder.session.id, of: holder.user.id, in: nil, recording: nil, countedAs: \.signedOut)
+            session.id, of: holder.user.id, in: nil, recording: ended, countedAs: \.signedOut)
         guard revocation == .revoked else { throw .sessionUnknown }
     }
 
@@ -109,7 +116,7 @@ package struct Sessions: Sendable {
     /// - Throws: `invalid_token` if the session was revoked meanwhile; `temporarily_unavailable`.
     package func eraseUser(_ holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let user = holder.user.id
-        let event = event(.userErased, user, by: .user, requestID) { _ in }
+        let event = event(.userErased, user, by: .user, requestID) { $0.add(erased: holder.user) }
         defer { cache.remove(user) }
         let isErased = try await mappingStoreErrors(
             await store.deleteUser(user, in: holder.session.id, recording: event))

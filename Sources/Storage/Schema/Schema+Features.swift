@@ -1,3 +1,5 @@
+import StorageModel
+
 /// Tables whose statements are in the modules of the features.
 extension Schema {
     // Rows of the last day. The number is empty if it never became known. The session's id, not its token, because a
@@ -54,6 +56,39 @@ extension Schema {
         ) STRICT;
         """
 
+    // webhook_endpoints: how far each has the audit log. `cursor` is the serial up to which every event was delivered,
+    // is not for it, or is of a user in webhook_backlog. `generation` counts changes from outside the delivery.
+    // `holder` is the instance that delivers, until `held_until`.
+    //
+    // webhook_backlog: users for whom an event was not taken. `serial` is that of the first event that was not
+    // delivered. No reference to the user, because the erasure is delivered, too.
+    static let webhooks = """
+        CREATE TABLE webhook_endpoints (
+            name TEXT PRIMARY KEY NOT NULL,
+            salt TEXT NOT NULL,
+            cursor INTEGER NOT NULL,
+            generation INTEGER NOT NULL DEFAULT 0,
+            holder TEXT,
+            held_until INTEGER NOT NULL DEFAULT 0,
+            seen_at INTEGER NOT NULL,
+            delivered INTEGER NOT NULL DEFAULT 0,
+            dropped INTEGER NOT NULL DEFAULT 0,
+            delivered_at INTEGER,
+            failed_at INTEGER,
+            error TEXT
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE webhook_backlog (
+            endpoint TEXT NOT NULL,
+            user_id INTEGER NOT NULL,
+            serial INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            due_at INTEGER NOT NULL,
+            since INTEGER NOT NULL,
+            error TEXT NOT NULL,
+            PRIMARY KEY (endpoint, user_id)
+        ) STRICT, WITHOUT ROWID;
+        """
+
     /// The condition of an update that leaves an audit event as it was: it adds a salt and the digest of the details to
     /// an event of a version without seals, or it erases the details.
     private static let isAllowed = """
@@ -89,6 +124,54 @@ extension Schema {
         $$BEGIN RAISE EXCEPTION 'audit seals are never changed' USING ERRCODE = 'restrict_violation'; END$$;
         CREATE TRIGGER audit_seals_stay_as_they_are BEFORE UPDATE ON audit_seals
         FOR EACH ROW EXECUTE FUNCTION audit_seals_stay_as_they_are();
+        """
+
+    // A sign-in needs no further tree for its event. Without AUTOINCREMENT, the newest event always stays: its number
+    // must not be given again. If there is none, because all have expired, one is made for that.
+    static let eventsOfSessions = """
+        DROP TRIGGER audit_events_stay_as_they_are;
+        DROP INDEX audit_events_by_user;
+        ALTER TABLE audit_events RENAME TO former_audit_events;
+        CREATE TABLE audit_events (
+            serial INTEGER PRIMARY KEY,
+            time INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            user_id INTEGER,
+            actor TEXT NOT NULL,
+            request_id TEXT,
+            details TEXT NOT NULL,
+            salt BLOB,
+            details_digest BLOB
+        ) STRICT;
+        INSERT INTO audit_events SELECT * FROM former_audit_events ORDER BY serial;
+        INSERT INTO audit_events (serial, time, kind, actor, details)
+        SELECT seq + 1, CAST(strftime('%s', 'now') AS INTEGER), '\(AuditEvent.Kind.databaseMigrated)', 'latchkey', '{}'
+        FROM sqlite_sequence WHERE name = 'former_audit_events' AND NOT EXISTS (SELECT 1 FROM audit_events);
+        DROP TABLE former_audit_events;
+        \(eventsByUser)
+        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
+        WHEN NOT (\(isAllowed)) OR (OLD.salt IS NULL AND OLD.kind IN (\(AuditTable.kindsOfSessions)))
+        BEGIN
+            SELECT RAISE(ABORT, 'audit events are never changed');
+        END;
+        """
+    // An instance of the version before may salt an event of a session, to erase its details. Nothing changes then,
+    // because the event may be sealed.
+    static let eventsOfSessionsOnPostgres = """
+        DROP INDEX audit_events_by_user;
+        \(eventsByUser)
+        CREATE OR REPLACE FUNCTION audit_events_stay_as_they_are() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN
+            IF \(isAllowed) THEN
+                IF OLD.salt IS NULL AND OLD.kind IN (\(AuditTable.kindsOfSessions)) THEN RETURN NULL; END IF;
+                RETURN NEW;
+            END IF;
+            RAISE EXCEPTION 'audit events are never changed' USING ERRCODE = 'restrict_violation';
+        END$$;
+        """
+    private static let eventsByUser = """
+        CREATE INDEX audit_events_by_user ON audit_events (user_id)
+        WHERE user_id IS NOT NULL AND \(AuditTable.mayLoseDetails);
         """
 
     // Records of failed sign-ins, for administrators. The serials are in the order of time, so that the time needs

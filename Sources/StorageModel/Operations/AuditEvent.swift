@@ -58,14 +58,35 @@ package struct AuditEvent: Sendable, Hashable {
 }
 
 extension AuditEvent.Kind {
-    /// A user signed in or registered; only if the administrator has it recorded.
+    /// A user signed in or registered, if sign-ins are recorded.
     package static let sessionCreated = AuditEvent.Kind("session.created")
+    /// A user signed out, if sign-ins are recorded.
+    package static let signedOut = AuditEvent.Kind("session.signed_out")
     package static let userErased = AuditEvent.Kind("user.erased")
+    /// A sign-in changed the profile to what the provider says.
+    package static let userUpdated = AuditEvent.Kind("user.updated")
     /// An administrator put this account into another one, and erased it.
     package static let userMergedAway = AuditEvent.Kind("user.merged_away")
 
+    /// The first event after a migration, if all earlier ones had expired.
+    package static let databaseMigrated = AuditEvent.Kind("database.migrated")
+
+    /// The kinds that every sign-in and sign-out has. So that they cost little, their details name nobody and stay when
+    /// the user is erased: they need no salt, and no index to find them.
+    package static let ofSessions = [sessionCreated, signedOut]
+
+    package var isOfSessions: Bool { self == .sessionCreated || self == .signedOut }
+
     /// Whether the details of the user's earlier events were erased with the user.
     package var erasesUser: Bool { self == .userErased || self == .userMergedAway }
+}
+
+extension JSONObjectWriter {
+    /// Adds what later tells whose erasure it was. The user's row is gone then, and who still waits for earlier events
+    /// of the user knows the user by the public id.
+    package mutating func add(erased user: User) {
+        add("public_id", user.publicID)
+    }
 }
 
 /// Further details of an audit event: the members of one JSON object.
@@ -99,20 +120,35 @@ package struct RecordedAuditEvent: Sendable, Hashable {
     /// The event's number; later events have higher numbers.
     package let serial: Int64
     package let event: AuditEvent
-    /// Random bytes; nil if the details are erased, or if a version without seals added the event and it is not sealed.
+    /// Random bytes; nil if the details are erased or need none, or if a version without seals added the event and it
+    /// is not sealed.
     package let salt: [UInt8]?
-    /// ``AuditDetails/digest(salt:)``; nil if a version without seals added the event and it is not sealed.
-    package let detailsDigest: [UInt8]?
+    /// The stored ``AuditDetails/digest(salt:)``; nil if the details need no salt, or if a version without seals added
+    /// the event and it is not sealed.
+    package let storedDigest: [UInt8]?
 
     package init(serial: Int64, event: AuditEvent, salt: [UInt8]? = nil, detailsDigest: [UInt8]? = nil) {
         self.serial = serial
         self.event = event
         self.salt = salt
-        self.detailsDigest = detailsDigest
+        storedDigest = detailsDigest
     }
 
+    /// Whether the details stay when their user is erased, and have no salt.
+    private var isPlain: Bool { salt == nil && storedDigest == nil && event.kind.isOfSessions }
+
+    /// ``AuditDetails/digest(salt:)``; nil if a version without seals added the event and it is not sealed.
+    package var detailsDigest: [UInt8]? { isPlain ? event.details.digest(salt: []) : storedDigest }
+
     /// Whether the details were erased with their user.
-    package var isErased: Bool { salt == nil && detailsDigest != nil }
+    package var isErased: Bool { salt == nil && storedDigest != nil }
+
+    /// Whether the details match the stored digest, or were erased with a user.
+    package var matchesItsDigest: Bool {
+        if isPlain { return true }
+        guard let salt else { return event.details == AuditDetails() && (!isErased || event.user != nil) }
+        return salt.count == AuditDetails.saltBytes && event.details.digest(salt: salt) == storedDigest
+    }
 }
 
 /// A query for audit events that meet every given condition.

@@ -155,6 +155,9 @@ package protocol OneTimeRecordStore: Sendable {
     /// Removes a record and returns its content: once, for the record's purpose, before it expires; nil otherwise.
     func takeOneTimeRecord(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError)
         -> [UInt8]?
+
+    /// Uses a token up outside of a sign-in.
+    func spend(_ use: OneTimeUse, at now: Timestamp) async throws(StorageError) -> OneTimeUse.Outcome
 }
 
 /// The users' profiles and accounts, and what all processes count together.

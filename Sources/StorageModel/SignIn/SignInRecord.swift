@@ -31,9 +31,9 @@ package struct SignInRecord: Sendable {
     package let tokens: NewProviderTokens?
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
-    /// Made with the session, so that a token that stands in for a code signs in once; none for a code. If one was made
-    /// before, the sign-in is refused, and none is made.
-    package var tokenUses: [OneTimeUse] = []
+    /// Made with the session, so that a token that stands in for a code signs in once; nil for a code. If it was made
+    /// before, the sign-in is refused.
+    package var tokenUse: OneTimeUse?
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
     /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds.
@@ -75,12 +75,68 @@ package struct SignedInUser: Sendable, Hashable {
     }
 }
 
-/// The one use of something.
-package enum OneTimeUse: Sendable, Hashable {
-    /// Of what a record marks as used. It was used before if the record's handle is in use.
-    case marking(OneTimeRecord)
-    /// Of a record. It was used before if there is none of the purpose, or it has expired.
-    case taking(TokenHash, purpose: String)
+/// The one use of a token that stands in for a code, and of the nonce in it.
+///
+/// The record of a nonce that must have been issued stays, and from then on it marks the token: one row is changed, and
+/// none is added. Another token has a mark of its own.
+package struct OneTimeUse: Sendable, Hashable {
+    package enum Nonce: Sendable, Hashable {
+        /// Must have been issued for this purpose, and be good still.
+        case issued(TokenHash, purpose: String)
+        /// Need not have been issued, but may have been, under one of these handles. If it was, it is used up: then the
+        /// token cannot be used again where the nonce must have been issued.
+        case any([TokenHash])
+    }
+
+    /// Marks the token as used, unless the record of its nonce does.
+    package let mark: OneTimeRecord
+    package var nonce: Nonce
+
+    package init(_ mark: OneTimeRecord, nonce: Nonce = .any([])) {
+        self.mark = mark
+        self.nonce = nonce
+    }
+
+    /// The purpose of the record of a nonce that is used up. It names the token.
+    package var usedPurpose: String { "used by \(mark.handle.bytes.hexadecimal)" }
+
+    package enum Outcome: Sendable, Hashable {
+        case used
+        /// The token was used before.
+        case tokenUsedBefore
+        /// The nonce was not issued, has expired, or was used by another token.
+        case nonceNotIssued
+    }
+}
+
+/// The record of a nonce that the server issued: not encrypted, because nobody is to read it.
+package enum IssuedNonce {
+    /// The text is stored, and other versions of the server read it: it never changes.
+    package static func purpose(_ provider: String) -> String { purposes + provider }
+
+    package static let purposes = "nonce for "
+
+    /// - Parameters:
+    ///   - end: Until when the nonce is good.
+    ///   - seconds: For how long its record marks a token after that.
+    package static func record(
+        of nonce: String, for provider: String, until end: Timestamp, marking seconds: Int64
+    ) -> OneTimeRecord {
+        OneTimeRecord(
+            handle: TokenHash(sha256Of: nonce), purpose: purpose(provider), content: content(of: end),
+            expiresAt: end.advanced(bySeconds: seconds))
+    }
+
+    /// The end in the content of a record. Later ends are greater, by their bytes.
+    package static func content(of end: Timestamp) -> [UInt8] {
+        withUnsafeBytes(of: end.secondsSinceEpoch.bigEndian) { Array($0) }
+    }
+
+    /// Whether a record that was taken before it expired is of a nonce that is good still. Versions up to 38 stored no
+    /// content.
+    package static func isGood(_ content: [UInt8], at now: Timestamp) -> Bool {
+        content.isEmpty || self.content(of: now).lexicographicallyPrecedes(content)
+    }
 }
 
 /// An encrypted value that is read once, by its handle; the store cannot decrypt it. Without content, something that is

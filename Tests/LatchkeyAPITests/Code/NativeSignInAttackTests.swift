@@ -107,6 +107,44 @@ struct NativeSignInAttackTests {
         }
     }
 
+    @Test(
+        "where its nonce need not be issued, after it was used where it must, and the reverse, at any instance",
+        arguments: [true, false], [SignInConfiguration.NativeSignInRules.Nonce.client, .none])
+    func otherRule(isIssuedFirst: Bool, rule: SignInConfiguration.NativeSignInRules.Nonce) async throws {
+        for isHashed in [false, true] {
+            let native = try NativeApp()
+            let other = try native.instance(nonce: rule)
+            let nonce = try await native.issuedNonce()
+            let inToken = isHashed ? NativeApp.sha256(nonce) : nonce
+            let token = native.idToken(nonce: inToken)
+            // Where the rule is none, the request may leave out the nonce that the token has.
+            let ways: [(NativeApp, String?)] =
+                [(native, nonce), (other, nonce), (other, inToken)] + (rule == .none ? [(other, nil)] : [])
+            var ended = 0
+            for (app, nonce) in isIssuedFirst ? ways : ways.reversed() {
+                if try await app.signIn(token, nonce: nonce).text("token") != nil { ended += 1 }
+            }
+            #expect(ended == 1, "hashed: \(isHashed)")
+        }
+    }
+
+    @Test("as used for as long as it would be accepted, also with a nonce that was issued")
+    func memoryOfNonce() async throws {
+        let native = try NativeApp()
+        let nonce = try await native.issuedNonce()
+        native.app.clock.advance(bySeconds: 599)
+        // The provider's clock is fast.
+        let now = native.app.clock.now.secondsSinceEpoch
+        let token = native.idToken(nonce: nonce, ["iat": "\(now + 60)", "exp": "\(now + 3600)"])
+        #expect(try await native.signIn(token, nonce: nonce).status == 200)
+        native.app.clock.advance(bySeconds: 720)
+        _ = try await native.app.store.purgeExpired(at: native.app.clock.now, limit: 100)
+        for app in [native, try native.instance(nonce: .client)] {
+            let answer = try await app.signIn(token, nonce: nonce)
+            #expect(answer.status == 401 && answer.description.contains("used before"), "\(answer.body)")
+        }
+    }
+
     @Test("the second time, before the code that came with it is redeemed")
     func replayWithCode() async throws {
         let native = try NativeApp.redeeming { $0.native.nonce = .client }

@@ -50,6 +50,24 @@ struct SessionTests {
         #expect(try await app.asUser(.delete, "/auth/token", first).status == 401)
     }
 
+    @Test("has an event of its beginning and one of its sign-out, if sign-ins are recorded", arguments: [true, false])
+    func events(areRecorded: Bool) async throws {
+        let app = try TestApp(auditsSignIns: areRecorded)
+        let (first, second) = (try await app.token(), try await app.token())
+        let answer = try await app.asUser(.delete, "/auth/token", first)
+        let events = try await app.store.auditEvents(AuditQuery())
+        let kinds = ["session.signed_out", "session.created", "session.created"]
+        #expect(events.map(\.event.kind.name) == (areRecorded ? kinds : []))
+        #expect(try await app.asUser(.delete, "/users/me", second).status == 200)
+        let later = try await app.store.auditEvents(AuditQuery())
+        #expect(later.map(\.event.kind.name) == ["user.erased"] + (areRecorded ? kinds : []))
+        guard areRecorded else { return }
+        #expect(Array(later.dropFirst()) == events, "erasure leaves them as they are")
+        #expect(events[0].event.requestID == answer.requestID && events[0].event.actor == .user)
+        let (beginning, end) = (events[2].event.details.json, events[0].event.details.json)
+        #expect(end == (beginning.split(separator: #","issuer":"#).first ?? "") + "}")
+    }
+
     @Test("ends when its user signs out with a token that refreshes have replaced, as long as the cache knows it")
     func signOutWithReplacedToken() async throws {
         let app = try TestApp()

@@ -65,7 +65,7 @@ struct TestApp: Sendable {
         backchannel: (inout BackchannelSettings) -> Void = { _ in },
         redirects changeRedirects: (inout RedirectsSettings) -> Void = { _ in },
         accessTokenForm: (SigningKeys) -> (any AccessTokenForm)? = { _ in nil }, features: [any APIFeature] = [],
-        logLevel: Logger.Level = .trace
+        auditsSignIns: Bool = false, logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
         site = try TemporaryDirectory(files: [
@@ -78,6 +78,7 @@ struct TestApp: Sendable {
         storeScript = testStore.script
         var configuration = SignInConfiguration()
         configuration.registration = registration.rules
+        configuration.auditsSignIns = auditsSignIns
         lifetimes(&configuration.lifetimes)
         var backchannelSettings = BackchannelSettings()
         backchannel(&backchannelSettings)

@@ -337,6 +337,7 @@ import Testing
         try await journal.sealer.seal()
         #expect(try await newestSeal(journal).time == journal.clock.now)
         journal.clock.advance(bySeconds: 86_401)
+        try await journal.add(1)
         try await journal.sealer.seal()
         let end = journal.clock.now.advanced(bySeconds: -86_400)
         #expect(try await journal.store.purgeAuditSeals(from: end, limit: 1000) == 2)

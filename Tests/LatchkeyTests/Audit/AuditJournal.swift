@@ -52,7 +52,7 @@ final class AuditJournal: Sendable {
         if let postgres {
             try PostgresCluster.shared().execute(empty, on: postgres)
         } else {
-            try self.change("\(empty); DELETE FROM sqlite_sequence WHERE name = 'audit_events'")
+            try self.change(empty)
         }
     }
 

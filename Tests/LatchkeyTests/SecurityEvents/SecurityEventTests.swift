@@ -587,6 +587,25 @@ import Testing
         }
     }
 
+    @Test("A token of a new key is neither refused nor taken while the keys cannot be fetched")
+    func newKeyUnavailable() async throws {
+        let clock = ManualClock()
+        try await EventWalk.with(clock: clock.wallClock) { events in
+            let session = try await events.session()
+            #expect(try await events.push(try await events.token(of: "nobody")).status == 202)
+            events.harness.simulator.rotateKeys("acme")
+            let token = try await events.token()
+            events.harness.simulator.setFaults([.keys500], for: "acme")
+            // The second time no fetch is tried.
+            for _ in 0..<2 { #expect(try await events.push(token).status >= 500) }
+            events.harness.simulator.setFaults([], for: "acme")
+            clock.advance(bySeconds: 61)
+            #expect(try await events.isLive(session))
+            #expect(try await events.push(token).status == 202)
+            #expect(try await !events.isLive(session))
+        }
+    }
+
     @Test("A registration that waits fails after the end of its user's sessions")
     func pendingRegistration() async throws {
         try await EventWalk.with(configure: { $0.registration.mode = .required }) { events in

@@ -143,7 +143,7 @@ struct InterleavingTests {
 
     private static let signInAloneAndMerge = Scenario(
         "a sign-in that shares no statement, and a merge of its user into another one", without: nil
-    ) { try await roundOfMerge(in: $0) { $0.tokenUses = [.marking(Records.oneTimeRecord())] } }
+    ) { try await roundOfMerge(in: $0) { $0.tokenUse = OneTimeUse(Records.oneTimeRecord()) } }
 
     private static func roundOfMerge(
         in store: SQLStore, changing change: (inout SignInRecord) -> Void
@@ -312,15 +312,18 @@ struct InterleavingTests {
     }
 
     private static let nonce = Scenario("two sign-ins with one nonce", without: nil) { store in
-        let record = Records.oneTimeRecord()
+        let record = Records.nonce()
         _ = try await store.addOneTimeRecord(record, insteadOf: [])
-        let signedIn = Shared(0)
-        let call: @Sendable (SQLStore) async throws -> Void = { store in
-            var signIn = try Records.signIn()
-            signIn.tokenUses = [.taking(record.handle, purpose: "test")]
-            if try await store.signIn(signIn) != nil { signedIn.withLock { $0 += 1 } }
+        let (signedIn, mark) = (Shared(0), Records.oneTimeRecord())
+        func call(_ nonce: OneTimeUse.Nonce) -> @Sendable (SQLStore) async throws -> Void {
+            { store in
+                var signIn = try Records.signIn()
+                signIn.tokenUse = OneTimeUse(mark, nonce: nonce)
+                if try await store.signIn(signIn) != nil { signedIn.withLock { $0 += 1 } }
+            }
         }
-        return Interleaving.Round(calls: [call, call]) { _ in
+        let calls = [call(.issued(record.handle, purpose: record.purpose)), call(.any([record.handle]))]
+        return Interleaving.Round(calls: calls) { _ in
             signedIn.withLock { $0 == 1 ? nil : "it signed in \($0) times" }
         }
     }

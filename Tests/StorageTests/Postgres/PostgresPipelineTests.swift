@@ -108,9 +108,9 @@ struct PostgresPipelineTests {
         _ = try await store.revokeSessions(
             of: owner, except: nil, recording: AuditEvent(at: Records.now, .movedIdentityRefused, user: nil, by: .user))
         var use = try Records.signIn()
-        use.tokenUses = [.marking(Records.oneTimeRecord())]
+        use.tokenUse = OneTimeUse(Records.oneTimeRecord())
         var useAgain = try Records.signIn()
-        useAgain.tokenUses = use.tokenUses
+        useAgain.tokenUse = use.tokenUse
         let records = try [
             Records.signIn(twice, profile: [.name: "Pat"], idempotency: retried), Records.signIn(twice),
             Records.signIn(twice, idempotency: retried), Records.signIn(unknown, newcomers: .mustRegister),

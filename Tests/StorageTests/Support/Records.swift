@@ -80,6 +80,12 @@ enum Records {
     }
 
     /// A one-time record without content.
+    /// Of a nonce that was issued.
+    static func nonce(lifetime: Int64 = 600) -> OneTimeRecord {
+        IssuedNonce.record(
+            of: RandomSource.system.token(), for: "test", until: now.advanced(bySeconds: lifetime), marking: 721)
+    }
+
     static func oneTimeRecord(lifetime: Int64 = 600) -> OneTimeRecord {
         OneTimeRecord(handle: hash(), purpose: "test", content: [], expiresAt: now.advanced(bySeconds: lifetime))
     }

@@ -8,11 +8,27 @@ package import StorageModel
 ///
 /// An event has a salt and the digest of its details, unless a version without seals added it: then the sealing, or the
 /// erasure of its user, adds both. An event without a salt and with a digest has lost its details with its user.
+///
+/// The beginning and the end of a session (``AuditEvent/Kind/ofSessions``) keep their details, and have neither.
 package enum AuditTable {
     /// What ``RecordedAuditEvent/init(_:)`` reads.
     package static let columns = "serial, time, kind, user_id, actor, request_id, details, salt, details_digest"
 
+    /// The condition of the events that may lose their details, and of the index by user.
+    ///
+    /// A sign-in would insert into the index at a random place, for what it hardly ever is read for. Versions up to 41
+    /// salted its event.
+    package static let mayLoseDetails = "(salt IS NOT NULL OR kind NOT IN (\(kindsOfSessions)))"
+
+    /// The ``AuditEvent/Kind/ofSessions``, as a list in SQL.
+    package static let kindsOfSessions = AuditEvent.Kind.ofSessions.map { "'\($0.name)'" }.joined(separator: ", ")
+
     package static func insert(_ event: AuditEvent, in db: SQLSession) throws {
+        if event.kind.isOfSessions {
+            return try db.perform(
+                insertPlain, event.time, event.kind.name, event.user, event.actor.name, event.requestID,
+                event.details.json)
+        }
         let salt = RandomSource.system.bytes(AuditDetails.saltBytes)
         try db.perform(
             """
@@ -22,19 +38,22 @@ package enum AuditTable {
             event.details.digest(salt: salt))
     }
 
+    private static let insertPlain = SQL.numbered(
+        "INSERT INTO audit_events (time, kind, user_id, actor, request_id, details) VALUES (?, ?, ?, ?, ?, ?)")
+
     /// Erases the details of a user's events. Their digests stay, so that the seals still hold.
-    static func eraseDetails(of user: UserID, in db: SQLSession) throws {
+    package static func eraseDetails(of user: UserID, in db: SQLSession) throws {
         let plain = try db.all(
             """
             SELECT serial, details FROM audit_events \
-            WHERE user_id = ? AND details_digest IS NULL AND salt IS NULL
+            WHERE user_id = ? AND \(mayLoseDetails) AND details_digest IS NULL AND salt IS NULL
             """, user
         ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1))) }
         for event in plain { try salt(event.serial, event.details, in: db) }
         try db.perform(
             """
             UPDATE audit_events SET details = '{}', salt = NULL \
-            WHERE user_id = ? AND salt IS NOT NULL AND details_digest IS NOT NULL
+            WHERE user_id = ? AND \(mayLoseDetails) AND salt IS NOT NULL AND details_digest IS NOT NULL
             """, user)
     }
 
@@ -72,7 +91,12 @@ extension SQLStore {
                 ("user_id = ?", query.user), ("kind = ?", query.kind?.name), ("time >= ?", query.since),
                 ("time < ?", query.until), ("serial < ?", query.before),
             ].filter { $0.value != nil }
-            let filter = filters.isEmpty ? "" : "WHERE \(filters.map(\.condition).joined(separator: " AND ")) "
+            var conditions = filters.map(\.condition)
+            // The condition of the index by user. Without it, all events are read.
+            if let kind = query.kind, query.user != nil, !kind.isOfSessions {
+                conditions.append(AuditTable.mayLoseDetails)
+            }
+            let filter = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND ")) "
             var statement = try CachedStatement(
                 db, "SELECT \(AuditTable.columns) FROM audit_events \(filter)ORDER BY serial DESC LIMIT ?")
             for (_, value) in filters { value?.bind(to: &statement) }
@@ -86,11 +110,13 @@ extension SQLStore {
     package func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int {
         try await inSteps(limit: limit) { step, db in
             // Along the primary keys: no index is for the time. A seal goes after its last event, because an event
-            // without its seal looks inserted. The newest seal stays, so that its number is not given again.
+            // without its seal looks inserted. The newest event and the newest seal stay, so that their numbers are not
+            // given again.
             let events = try db.run(
                 """
                 DELETE FROM audit_events WHERE serial IN (SELECT serial FROM \
-                (SELECT serial, time FROM audit_events ORDER BY serial LIMIT ?2) AS oldest WHERE time < ?1)
+                (SELECT serial, time FROM audit_events ORDER BY serial LIMIT ?2) AS oldest WHERE time < ?1 \
+                AND serial < (SELECT max(serial) FROM audit_events))
                 """, before, Int64(step))
             return try events
                 + db.run(

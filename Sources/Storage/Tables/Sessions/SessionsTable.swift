@@ -13,33 +13,39 @@ package enum SessionsTable {
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
         _ retry: RecentSignIn? = nil, isNewUser: Bool = false, requestID: String? = nil, in db: SQLSession
     ) throws {
+        let origin = identity.map(OriginHash.of)
         try db.perform(
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
-            session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
+            session.expiresAt, session.refreshExpiresAt, session.device, origin, providerSession,
             retry?.key, retry?.session.endings, retry?.endsAt)
-        try recordInsertion(of: session, for: user, by: identity, isNewUser: isNewUser, requestID: requestID, in: db)
-    }
-
-    /// Stores what belongs to a session that was inserted: its ID token and its audit event.
-    package static func recordInsertion(
-        of session: NewSession, for user: UserID, by identity: Identity?, isNewUser: Bool, requestID: String?,
-        in db: SQLSession
-    ) throws {
-        if let idToken = session.idToken {
-            try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
-        }
-        guard session.isAudited else { return }
-        let details = AuditDetails { json in
-            json.add("session_id", session.id)
-            json.add("client_id", session.clientID)
-            json.add("issuer", ifPresent: identity?.issuer)
-            json.add("identity", ifPresent: identity?.fingerprint)
-            if isNewUser { json.add("new_user", true) }
-        }
+        try storeIDToken(of: session, in: db)
+        guard let details = auditDetails(of: session, by: identity, origin, isNewUser: isNewUser) else { return }
         try AuditTable.insert(
             AuditEvent(
                 at: session.createdAt, .sessionCreated, user: user, by: .user, requestID: requestID, details: details),
             in: db)
+    }
+
+    /// Stores the ID token of a session that was inserted.
+    package static func storeIDToken(of session: NewSession, in db: SQLSession) throws {
+        guard let idToken = session.idToken else { return }
+        try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
+    }
+
+    /// The details of the audit event of a new session, which name nobody; nil if it has no event.
+    /// - Parameter origin: The hash of the identity. One byte tells the identities of a user apart, and confirms no
+    ///   subject.
+    package static func auditDetails(
+        of session: NewSession, by identity: Identity?, _ origin: [UInt8]?, isNewUser: Bool
+    ) -> AuditDetails? {
+        guard session.isAudited else { return nil }
+        return AuditDetails { json in
+            json.add("session_id", session.id)
+            json.add("client_id", session.clientID)
+            json.add("issuer", ifPresent: identity?.issuer)
+            json.add("identity", ifPresent: origin?.prefix(1).hexadecimal)
+            if isNewUser { json.add("new_user", true) }
+        }
     }
 
     /// The session of a token: the present one, or the one before until the rotation's grace ends.

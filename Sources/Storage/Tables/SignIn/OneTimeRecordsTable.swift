@@ -75,20 +75,76 @@ package enum OneTimeRecordsTable {
         }.first
     }
 
-    /// Uses something up. Returns the record that was stored or taken for it; nil if it was used before.
-    static func use(_ use: OneTimeUse, at now: Timestamp, in db: SQLSession) throws -> OneTimeRecord? {
-        switch use {
-        case .marking(let record): try insert(record, in: db) ? record : nil
-        case .taking(let handle, let purpose): try remove(handle, purpose: purpose, at: now, in: db)
+    private static let claimNonce = SQL.numbered(
+        """
+        UPDATE sealed_notes SET purpose = ? WHERE handle_hash = ? AND purpose = ? AND content > ? AND expires_at > ?
+        """)
+    private static let renameRecord = SQL.numbered(
+        "UPDATE sealed_notes SET purpose = ? WHERE handle_hash = ? AND purpose = ?")
+    private static let deleteNonce = SQL.numbered("DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ?")
+    private static let selectRecord = SQL.numbered(
+        "SELECT purpose, content, expires_at FROM sealed_notes WHERE handle_hash = ?")
+
+    /// Uses a token up. Returns the record of its nonce as it was before, if it had one; nil if it was used before.
+    static func use(_ use: OneTimeUse, at now: Timestamp, in db: SQLSession) throws -> [OneTimeRecord]? {
+        switch use.nonce {
+        case .issued(let handle, let purpose):
+            let good = IssuedNonce.content(of: now)
+            if try db.run(claimNonce, use.usedPurpose, handle, purpose, good, now) > 0 {
+                return [OneTimeRecord(handle: handle, purpose: purpose, content: good, expiresAt: now)]
+            }
+            // A version up to 38 issued the nonce, or none did.
+            let record = try record(of: handle, in: db)
+            guard let record, record.purpose == purpose, record.content.isEmpty, record.expiresAt > now else {
+                return nil
+            }
+            return try mark(use, insteadOf: record, in: db)
+        case .any(let handles):
+            for handle in handles {
+                guard let record = try record(of: handle, in: db) else { continue }
+                guard record.purpose.hasPrefix(IssuedNonce.purposes) else { return nil }
+                return try mark(use, insteadOf: record, in: db)
+            }
+            return try insert(use.mark, in: db) ? [] : nil
+        }
+    }
+
+    /// For a nonce whose record may end before the token does.
+    private static func mark(
+        _ use: OneTimeUse, insteadOf nonce: OneTimeRecord, in db: SQLSession
+    ) throws -> [OneTimeRecord]? {
+        guard try insert(use.mark, in: db) else { return nil }
+        // Not if another transaction has used it since it was read.
+        if try db.run(deleteNonce, nonce.handle, nonce.purpose) > 0 { return [nonce] }
+        try delete(use.mark.handle, in: db)
+        return nil
+    }
+
+    private static func record(of handle: TokenHash, in db: SQLSession) throws -> OneTimeRecord? {
+        try db.first(selectRecord, handle) {
+            OneTimeRecord(handle: handle, purpose: try $0.text(0), content: $0.blob(1), expiresAt: $0.time(2))
         }
     }
 
     /// Undoes a use in its transaction.
-    static func undo(_ use: OneTimeUse, of record: OneTimeRecord, in db: SQLSession) throws {
-        switch use {
-        case .marking: try delete(record.handle, in: db)
-        case .taking: _ = try insert(record, in: db)
+    /// - Parameter former: What ``use(_:at:in:)`` returned.
+    static func undo(_ use: OneTimeUse, of former: [OneTimeRecord], in db: SQLSession) throws {
+        for nonce in former where try db.run(renameRecord, nonce.purpose, nonce.handle, use.usedPurpose) == 0 {
+            _ = try insert(nonce, in: db)
         }
+        try delete(use.mark.handle, in: db)
+    }
+
+    /// Why a token cannot be used.
+    fileprivate static func refusal(of use: OneTimeUse, in db: SQLSession) throws -> OneTimeUse.Outcome {
+        if try record(of: use.mark.handle, in: db) != nil { return .tokenUsedBefore }
+        let handles =
+            switch use.nonce {
+            case .issued(let handle, _): [handle]
+            case .any(let handles): handles
+            }
+        let isUsed = try handles.contains { try record(of: $0, in: db)?.purpose == use.usedPurpose }
+        return isUsed ? .tokenUsedBefore : .nonceNotIssued
     }
 }
 
@@ -126,5 +182,12 @@ extension SQLStore {
         _ handle: TokenHash, purpose: String, at now: Timestamp
     ) async throws(StorageError) -> [UInt8]? {
         try await writes.submit { db in try OneTimeRecordsTable.take(handle, purpose: purpose, at: now, in: db) }
+    }
+
+    package func spend(_ use: OneTimeUse, at now: Timestamp) async throws(StorageError) -> OneTimeUse.Outcome {
+        try await writes.submit { db in
+            try OneTimeRecordsTable.use(use, at: now, in: db) == nil
+                ? OneTimeRecordsTable.refusal(of: use, in: db) : .used
+        }
     }
 }

@@ -7,15 +7,15 @@ extension SQLStore {
         let delay = batched == nil ? signIn.commitDelay : max(signIn.commitDelay, CommitDelay.shared)
         return try await writes.submit(locking: signIn.locks, allowing: delay, sharing: batched) { [isShared] db in
             if let result = batched?.output { return result }
-            var used: [(OneTimeUse, OneTimeRecord)] = []
-            for use in signIn.tokenUses {
-                guard let record = try OneTimeRecordsTable.use(use, at: signIn.session.createdAt, in: db) else { break }
-                used.append((use, record))
+            var former: [OneTimeRecord] = []
+            if let use = signIn.tokenUse {
+                guard let found = try OneTimeRecordsTable.use(use, at: signIn.session.createdAt, in: db) else {
+                    return nil
+                }
+                former = found
             }
-            guard used.count == signIn.tokenUses.count,
-                let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db)
-            else {
-                for (use, record) in used { try OneTimeRecordsTable.undo(use, of: record, in: db) }
+            guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
+                if let use = signIn.tokenUse { try OneTimeRecordsTable.undo(use, of: former, in: db) }
                 return nil
             }
             var signedIn = user
@@ -110,5 +110,5 @@ extension SignInRecord {
     }
 
     /// Whether it changes no other user and uses nothing up, so that it can share its statements with others.
-    fileprivate var isOrdinary: Bool { portedFrom.isEmpty && provenPhoneNumber == nil && tokenUses.isEmpty }
+    fileprivate var isOrdinary: Bool { portedFrom.isEmpty && provenPhoneNumber == nil && tokenUse == nil }
 }
