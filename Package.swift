@@ -54,12 +54,13 @@ let package = Package(
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "TelemetryExport", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
+        .trait(name: "Webhooks", description: "Signed events of accounts and sessions for other systems"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
             "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
             "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "StatusPage",
-            "TelemetryExport", "Transactions", "Zephr",
+            "TelemetryExport", "Transactions", "Webhooks", "Zephr",
         ]),
     ],
     dependencies: [
@@ -324,6 +325,16 @@ let package = Package(
             ]),
         // Approvals of transactions, and their receipts.
         .target(name: "Transactions", dependencies: withRoutesAndTables),
+        // Signed events of accounts and sessions, for other systems.
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP",
+                "Primitives", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // The paths of Zephr's OAuth sign-in.
         .target(
             name: "Zephr",
@@ -356,6 +367,7 @@ let package = Package(
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["TelemetryExport"])),
                 .target(name: "Transactions", condition: .when(traits: ["Transactions"])),
+                .target(name: "Webhooks", condition: .when(traits: ["Webhooks"])),
                 .target(name: "Zephr", condition: .when(traits: ["Zephr"])),
             ]
         ),
@@ -509,6 +521,13 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
         .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel", "TestSupport",
+                "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
             name: "TransactionsTests", dependencies: ["OpenIDConnect", "Primitives", "SignIn", "Transactions"]),
         .testTarget(
             name: "LatchkeyMetricsTests",
@@ -523,7 +542,7 @@ let package = Package(
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
                 "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "PhoneVerification", "Presets", "Primitives",
-                "Registration", "SecurityEvents", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                "Registration", "SecurityEvents", "SignIn", "TelemetryExport", "TestSupport", "Webhooks", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -535,7 +554,7 @@ let package = Package(
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Linking", "Observability", "OpenIDConnect",
                 "OutboundHTTP", "PhoneVerification", "PostgreSQL", "Presets", "Primitives", "Redirects", "Registration",
                 "SecurityEvents", "SignIn", "Storage", "StorageModel", "TelemetryExport", "TestSupport", "Transactions",
-                "Zephr", "latchkey", "latchkey-dev",
+                "Webhooks", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -68,7 +68,10 @@ extension AdminService {
         let record = try await account(of: user)
         var ended: [String] = []
         if applies {
-            let event = event(.userErased, of: user) { $0.add("reason", ifPresent: reason) }
+            let event = event(.userErased, of: user) { json in
+                json.add(erased: record.user)
+                json.add("reason", ifPresent: reason)
+            }
             let ending = await ending()
             let isDone = try await store.deleteUser(UserID(user), in: nil, recording: event)
             guard isDone else { throw AdministratorError("there is no user \(user)") }
@@ -226,6 +229,7 @@ extension SQLStore {
             let details = AuditDetails { json in
                 json.add("from_user", other.number)
                 json.add("to_user", user.number)
+                json.add(erased: gone)
                 json.add("identities", identities)
                 json.add("sessions_ended", sessions)
                 json.add("reason", ifPresent: reason)

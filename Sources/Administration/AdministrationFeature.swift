@@ -17,18 +17,6 @@ package struct AdministrationFeature: Feature {
     }
 }
 
-extension AdminService {
-    /// What a change tells, also one that was not applied.
-    func report(
-        _ lines: [String], applies: Bool = true, _ members: (inout JSONObjectWriter) -> Void
-    ) -> CommandReport {
-        CommandReport(text: lines + (applies ? [] : ["Nothing was changed. Add --apply to apply the change."])) {
-            members(&$0)
-            $0.add("applied", applies)
-        }
-    }
-}
-
 extension CommandReport {
     /// At most `limit` lines, and one more that says so if there are more.
     func cut(at limit: Int) -> CommandReport {

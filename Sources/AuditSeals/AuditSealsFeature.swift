@@ -71,8 +71,7 @@ package final class AuditSealsFeature: Feature {
 /// If several instances seal at once, the store accepts one seal of a number, and the others find it.
 package final class AuditSealer: Sendable {
     private struct State: Sendable {
-        /// The first look at the log whose open transactions have not all ended.
-        var waiting: Waiting?
+        var tail = AuditTail()
         /// When the last log line about a long wait was written.
         var warnedAt: Timestamp?
         /// The number of the last seal that an error in the log names.
@@ -82,11 +81,6 @@ package final class AuditSealer: Sendable {
         var loggedAt: Timestamp?
         /// The number of the seal that was logged last.
         var logged: Int64 = 0
-    }
-
-    private struct Waiting: Sendable {
-        var horizon: AuditHorizon
-        let since: Timestamp
     }
 
     /// The newest seal if one of the server's keys signed it, and its signer.
@@ -165,27 +159,19 @@ package final class AuditSealer: Sendable {
     private func reach() async throws(SignInError) -> Reach {
         let present = try await mappingStoreErrors(await store.auditHorizon())
         let now = clock.now()
-        let (end, late) = state.withLock { state -> (Int64, Waiting?) in
-            let first = state.waiting ?? Waiting(horizon: present, since: now)
-            let open = first.horizon.open.intersection(present.open)
-            guard open.isEmpty else {
-                let waiting = Waiting(
-                    horizon: AuditHorizon(serial: first.horizon.serial, open: open), since: first.since)
-                state.waiting = waiting
-                let isLate = Self.hasPassed(since: first.since, now)
-                guard isLate, state.warnedAt.map({ Self.hasPassed(since: $0, now) }) ?? true else { return (0, nil) }
-                state.warnedAt = now
-                return (0, waiting)
-            }
-            state.waiting = present.open.isEmpty ? nil : Waiting(horizon: present, since: now)
-            return (present.open.isEmpty ? present.serial : first.horizon.serial, nil)
+        let (end, late) = state.withLock { state -> (Int64, AuditTail?) in
+            if let end = state.tail.advance(to: present, at: now) { return (end, nil) }
+            let isLate = state.tail.waitsSince.map { Self.hasPassed(since: $0, now) } ?? false
+            guard isLate, state.warnedAt.map({ Self.hasPassed(since: $0, now) }) ?? true else { return (0, nil) }
+            state.warnedAt = now
+            return (0, state.tail)
         }
-        if let late {
+        if let late, let since = late.waitsSince {
             logger.warning(
                 "a transaction on audit_events stays open; no event is sealed until it ends",
                 metadata: [
-                    "seconds": "\(now.seconds(since: late.since))",
-                    "transactions": "\(late.horizon.open.sorted().joined(separator: " "))",
+                    "seconds": "\(now.seconds(since: since))",
+                    "transactions": "\(late.waiting?.open.sorted().joined(separator: " ") ?? "")",
                 ])
         }
         return (end, present.serial)

@@ -52,17 +52,6 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-/// How far the audit log could be sealed, and what must end before: transactions that may hold a lower serial.
-///
-/// PostgreSQL gives serials out before it commits, so an event with a lower serial than the highest may still appear.
-/// SQLite has one writer, and nothing to wait for.
-package struct AuditHorizon: Sendable, Hashable {
-    /// The highest serial that can be seen.
-    package let serial: Int64
-    /// The transactions that may still add an event with a lower serial.
-    package var open: Set<String> = []
-}
-
 extension AuditSealRecord {
     fileprivate static let columns = "number, last_serial, time, jws, entries"
 
@@ -74,23 +63,6 @@ extension AuditSealRecord {
 }
 
 extension SQLStore {
-    /// At most `limit` events with serials above `serial`, up to `end`, in order. `Int64.min` is before all events.
-    package func auditEvents(
-        after serial: Int64, through end: Int64, limit: Int
-    ) async throws(StorageError) -> [RecordedAuditEvent] {
-        // An inserted event may have the lowest number that there is.
-        let isAfter = serial == .min ? ">=" : ">"
-        return try await reads.submit { db in
-            try db.all(
-                SQL(
-                    """
-                    SELECT \(AuditTable.columns) FROM audit_events WHERE serial \(isAfter) ? AND serial <= ? \
-                    ORDER BY serial LIMIT ?
-                    """), serial, end, Int64(limit)
-            ) { try RecordedAuditEvent($0) }
-        }
-    }
-
     /// Gives a salt and the digest of the details to those of the first `limit` such events that have none, because a
     /// version without seals added them.
     package func saltAuditEvents(
@@ -105,28 +77,6 @@ extension SQLStore {
                 """, serial, end, Int64(limit)
             ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1)), isPlain: $0.number(2) == 1) }
             for event in events where event.isPlain { try AuditTable.salt(event.serial, event.details, in: db) }
-        }
-    }
-
-    /// How far the events can be sealed.
-    ///
-    /// Reads the highest serial first, and the open transactions then: every transaction with a lower serial has ended,
-    /// or is among them. Blocks no writer, unlike a lock of the table.
-    package func auditHorizon() async throws(StorageError) -> AuditHorizon {
-        try await reads.submit { db in
-            let serial = try db.number("SELECT coalesce(max(serial), 0) FROM audit_events")
-            guard db.isPostgres else { return AuditHorizon(serial: serial) }
-            // Those that hold the lock of a writer on the events. PostgreSQL takes it before it gives a serial out, and
-            // keeps it until the transaction has ended.
-            let open = try db.all(
-                """
-                SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted \
-                AND mode = 'RowExclusiveLock' AND relation = 'audit_events'::regclass \
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-                AND pid IS DISTINCT FROM pg_backend_pid()
-                """
-            ) { try $0.text(0) }
-            return AuditHorizon(serial: serial, open: Set(open))
         }
     }
 

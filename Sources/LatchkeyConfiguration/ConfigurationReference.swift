@@ -55,7 +55,7 @@ struct SettingGroup: Sendable {
     let keys: [ConfigurationKey]
     let schema: JSONValue
 
-    private init<Draft>(
+    init<Draft>(
         _ list: String, _ definition: String, _ settings: [Setting<Draft>], defaults: Draft, isText: Bool = false
     ) {
         self.list = list
@@ -75,15 +75,14 @@ struct SettingGroup: Sendable {
             + settings.kinds.flatMap(\.lists).map {
                 SettingGroup("\(providers)[].\($0.key)", $0.definition, $0.settings, defaults: ProviderDraft())
             }
+            + settings.all.compactMap(\.group)
     }
 
     /// The names of the secrets of all groups. `telco_finder.private_key` is the key private_key of a group.
     static func secretNames(of settings: Settings) -> Set<String> {
-        func names<Draft>(_ settings: [Setting<Draft>]) -> [String] {
-            settings.filter(\.isSecret).compactMap { $0.name.split(separator: ".").last.map(String.init) }
-        }
-        let ofProviders = settings.ofProviders + settings.kinds.flatMap(\.lists).flatMap(\.settings)
-        return Set(names(APIKeyDraft.settings) + names(ClientDraft.settings) + names(ofProviders))
+        Set(
+            all(of: settings).flatMap(\.keys).filter(\.isSecret)
+                .compactMap { $0.name.split(separator: ".").last.map(String.init) })
     }
 }
 

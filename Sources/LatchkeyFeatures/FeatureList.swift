@@ -63,6 +63,9 @@ import SignIn
 #if Transactions
     import Transactions
 #endif
+#if Webhooks
+    import Webhooks
+#endif
 #if Zephr
     import Zephr
 #endif
@@ -160,6 +163,9 @@ extension FeatureList {
         #endif
         #if Transactions
             .adding(TransactionsFeature.self)
+        #endif
+        #if Webhooks
+            .adding(WebhooksFeature.self)
         #endif
         #if Zephr
             .adding(ZephrFeature.self)

@@ -85,6 +85,10 @@ package protocol Feature: BasicFeature, APIFeature {
         of client: Configuration.Client, at provider: Configuration.Provider, path: String
     ) -> ClientMetadataMembers
 
+    /// What `latchkey doctor` finds, beside the warnings of the settings. Changes nothing.
+    /// - Parameter http: With the limits of requests to providers.
+    static func examine(_ configuration: Configuration, _ http: any HTTPClient) async -> [FeatureFinding]
+
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
 
@@ -166,6 +170,7 @@ extension Feature {
     package static func clientMetadata(
         of client: Configuration.Client, at provider: Configuration.Provider, path: String
     ) -> ClientMetadataMembers { [] }
+    package static func examine(_ configuration: Configuration, _ http: any HTTPClient) async -> [FeatureFinding] { [] }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
     package static func note(at provider: Configuration.Provider, in configuration: Configuration) -> String? { nil }
     package func group(
@@ -220,6 +225,9 @@ private struct ForeignFeature<Foreign: BasicFeature>: Feature {
 /// Members of a client's registration at its provider (OpenID Connect Dynamic Client Registration 1.0 section 2); nil
 /// for those that it does not have.
 package typealias ClientMetadataMembers = [(name: String, value: JSONValue?)]
+
+/// What an examination finds of a subject; without a remedy all is well.
+package typealias FeatureFinding = (subject: String, message: String, remedy: String?)
 
 /// Gets the checks of an ID token, in their order.
 package typealias IDTokenObserver = @Sendable (IDTokenExplanation, CorrelationID?) -> Void

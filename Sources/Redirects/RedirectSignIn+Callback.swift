@@ -208,7 +208,9 @@ extension RedirectSignIn {
         let handle = answeredCode(code, at: pending.start.provider.provider)
         let hash = TokenHash(sha256Of: handle.exposed)
         var content: [UInt8] = []
-        if let state, let browser { content = proof(state, browser) + pending.bytes }
+        // The key is for the token request alone.
+        let kept = altered(pending) { $0.dpopKey = nil }
+        if let state, let browser { content = proof(state, browser) + kept.bytes }
         let bytes = OneTimeRecord.overhead + EncryptedOneTimeStore.length(of: content)
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
         guard let place = feature.answeredCodes.admit(hash, of: pending.subnet, bytes: bytes) else {

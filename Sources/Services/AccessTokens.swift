@@ -13,7 +13,7 @@ import Synchronization
 package final class JWTAccessTokens: AccessTokenForm {
     /// The `typ`, which no other kind of signed text has.
     static let type = "at+jwt"
-    /// The longest token that is read: one with ``longestNames`` is shorter.
+    /// The longest token that is read. Those with the longest names are shorter.
     static let maximumBytes = 4096
     /// How long `iss`, `client_id` and `aud` may be together. Then a token fits in a header field of 2 KiB, which every
     /// server takes.

@@ -18,22 +18,10 @@ package enum ReceiverResponse: Sendable, Hashable {
         case 200..<300: self = .accepted(rejected: Self.rejected(in: body))
         case 429, 502, 503, 504:
             self = .unavailable(
-                retryAfter: retryAfter.flatMap { Self.delay($0, now) }, reason: "the receiver answered \(status)")
+                retryAfter: retryAfter.flatMap { RetryDelay.requested(by: $0, at: now) }
+                    .map { min($0, Self.longestRetry) }, reason: "the receiver answered \(status)")
         default: self = .refused(reason: "the receiver answered \(status)")
         }
-    }
-
-    private static func delay(_ text: String, _ now: Timestamp) -> Duration? {
-        let seconds: Int64
-        if text.isDecimal {
-            // A number that does not fit is long, too.
-            seconds = Int64(text) ?? .max
-        } else if let date = UTCTime.moment(text, in: .http) {
-            seconds = date.seconds(since: now)
-        } else {
-            return nil
-        }
-        return min(.seconds(max(0, min(seconds, 86_400))), longestRetry)
     }
 
     /// The number of spans or data points that a successful response says were rejected. A body that is no such

@@ -100,7 +100,7 @@ def send(url, body=None, **headers):
     """The status and the content of a response."""
     request = urllib.request.Request(url, body, {name.replace("_", "-"): value for name, value in headers.items()})
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -174,7 +174,7 @@ def main():
             Provider.waiting.update({
                 "good": Provider.signed(event(issuer, "kim", jti="good"), "secevent+jwt"),
                 "bad": Provider.signed(event(issuer, "kim", jti="bad", nonce="n"), "secevent+jwt")})
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while Provider.waiting and time.monotonic() < deadline:
                 time.sleep(0.1)
             check(not Provider.waiting, "events are polled")

@@ -104,7 +104,17 @@ package struct Doctor: Sendable {
             try DatabaseExamination(features.database(configuration.database))
         }
         let providers = await examineCarriers(examined) + examineProviders()
-        return DoctorReport(ours + examineDatabase(examined) + providers)
+        return DoctorReport(ours + examineDatabase(examined) + providers + (await examineFeatures()))
+    }
+
+    private func examineFeatures() async -> [Finding] {
+        var findings: [Finding] = []
+        for feature in features.features {
+            findings += await feature.examine(configuration, http).map { subject, message, remedy in
+                remedy.map { .warning(.features, subject, message, fix: $0) } ?? .ok(.features, subject, message)
+            }
+        }
+        return findings
     }
 
     private func examineConfiguration() -> [Finding] {
@@ -236,6 +246,7 @@ package struct DoctorReport: Sendable {
             case endpoints
             case clock
             case certificates
+            case features
         }
 
         package let severity: Severity

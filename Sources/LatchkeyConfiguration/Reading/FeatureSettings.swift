@@ -84,6 +84,6 @@ extension Setting where Root: FeatureSettings {
         Setting<Configuration>(
             name: name, formerName: formerName, type: type, schema: schema, isSecret: isSecret, isMerged: isMerged,
             meaning: meaning, set: { [set] in set($0, &$1[Root.self], &$2) }, show: { [show] in show($0[Root.self]) },
-            successor: successor, reload: reload)
+            successor: successor, reload: reload, group: group)
     }
 }

@@ -20,6 +20,8 @@ public struct Setting<Root: Sendable>: Sendable {
     /// The setting that has taken the place of this one, which is then read with a warning; nil for a present one.
     var successor: String?
     var reload = ConfigurationKey.Reload.nothing
+    /// The keys of its groups, if its values are a list of groups with keys of their own.
+    private(set) var group: SettingGroup?
     /// What to do if it is missing; nil for a setting that may be left out.
     fileprivate(set) var demand: String?
     /// The kind of provider that must have it; nil for all that can.
@@ -46,6 +48,7 @@ extension Setting {
         } show: { root in
             type.show(root[keyPath: path])
         }
+        group = type.group?(name)
     }
 
     /// A list of groups, such as clients.

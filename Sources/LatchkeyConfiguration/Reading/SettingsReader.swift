@@ -129,6 +129,8 @@ package struct GroupPlace: Sendable {
     package var origin = ConfigurationOrigin.none
     package var given: [String: ConfigurationOrigin] = [:]
     var isBroken = false
+
+    package init() {}
 }
 
 extension SettingsReader where Root: GroupDraft {
@@ -143,7 +145,8 @@ extension SettingsReader where Root: GroupDraft {
         let others = settings.filter { setting in kind.map { !setting.kinds.contains($0) } ?? false }
         var reader = SettingsReader(own, others: others)
         reader.collect(entries, &context)
-        root.place = GroupPlace(origin: origin, given: reader.values.mapValues(\.origin))
+        root.place = GroupPlace()
+        (root.place.origin, root.place.given) = (origin, reader.values.mapValues(\.origin))
         for setting in own {
             if let node = reader.values[setting.name] { setting.apply(node, to: &root, &context) }
         }

@@ -58,6 +58,27 @@ extension ValueType {
 }
 
 extension ValueType {
+    /// A group of keys, of which a list of a feature has some.
+    /// - Parameters:
+    ///   - definition: The name of such a group in the schema.
+    ///   - value: Makes the value of keys that are valid.
+    package static func keys<Draft: GroupDraft>(
+        _ description: String, of definition: String, _ settings: [Setting<Draft>], defaults: Draft,
+        show: @escaping @Sendable (Value) -> String, value: @escaping @Sendable (Draft) -> Value?
+    ) -> ValueType {
+        ValueType(description: description, schema: .definition(definition), show: show) { node, context in
+            guard let entries = node.entries else {
+                context.refuse(node.origin, "is \(node.kind)", "give \(description)")
+                return nil
+            }
+            var draft = defaults
+            SettingsReader.read(entries, at: node.origin, settings, into: &draft, &context)
+            return draft.place.isBroken ? nil : value(draft)
+        }.with { SettingGroup($0, definition, settings, defaults: defaults) }
+    }
+}
+
+extension ValueType {
     /// `{"310410": "https://carrier.example.com"}`, or `310410=https://carrier.example.com`.
     static var issuers: ValueType<[MCCMNC: EndpointURL]> {
         .group("a group of mccmnc: issuer, or mccmnc=issuer,mccmnc=issuer", isText: true) {

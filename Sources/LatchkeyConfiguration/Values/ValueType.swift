@@ -30,6 +30,8 @@ public struct ValueType<Value: Sendable>: Sendable {
     let show: @Sendable (Value) -> String
     /// The value, or nil after reporting why there is none.
     package let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
+    /// The keys of its groups, for the setting of a name, if the values are groups with keys of their own.
+    var group: (@Sendable (String) -> SettingGroup)?
 
     /// A type of single values.
     package static func scalar(
@@ -87,8 +89,10 @@ public struct ValueType<Value: Sendable>: Sendable {
                 if let value = context.beneath("[\(index)]", { element.read(item, &$0) }) { values.append(value) }
             }
             return values.count == items.count ? values : nil
-        }
+        }.with(element.group)
     }
+
+    func with(_ group: (@Sendable (String) -> SettingGroup)?) -> ValueType { altered(self) { $0.group = group } }
 }
 
 /// Lists as one text.

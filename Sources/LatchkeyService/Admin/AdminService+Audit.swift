@@ -1,5 +1,5 @@
 package import ArgumentParser
-import Primitives
+package import Primitives
 import Storage
 import StorageModel
 
@@ -32,7 +32,7 @@ extension AdminService {
         "refresh_token.reused", "security_event.received", "server.started", "server.stopped", "session.all_revoked",
         "session.created", "session.ended_by_provider", "session.others_revoked", "session.revoked",
         "session.signed_out", "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged",
-        "user.merged_away", "vault.rotated",
+        "user.merged_away", "user.updated", "vault.rotated", "webhook.dropped", "webhook.replayed",
     ]
 
     private static let usualAuditLimit = 100
@@ -60,7 +60,8 @@ extension AdminService {
         return CommandReport(text: events.map(\.textLine), json: events.map(\.jsonLine))
     }
 
-    private func moment(_ text: String) throws(AdministratorError) -> Timestamp {
+    /// The time of an option: a moment, a day or an age.
+    package func moment(_ text: String) throws(AdministratorError) -> Timestamp {
         if let moment = UTCTime.moment(text) { return moment }
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = text.last.flatMap({ units[$0] }), text.utf8.count <= 10,

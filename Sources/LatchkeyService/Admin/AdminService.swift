@@ -77,6 +77,16 @@ package struct AdminService: Sendable {
         return try await (made as [any APIFeature]).erasing(user, with: useCases)
     }
 
+    /// What a change tells, also one that was not applied.
+    package func report(
+        _ lines: [String], applies: Bool = true, _ members: (inout JSONObjectWriter) -> Void
+    ) -> CommandReport {
+        CommandReport(text: lines + (applies ? [] : ["Nothing was changed. Add --apply to apply the change."])) {
+            members(&$0)
+            $0.add("applied", applies)
+        }
+    }
+
     package func close() async { try? await store.close() }
 
     /// Runs a command, and then closes the database.

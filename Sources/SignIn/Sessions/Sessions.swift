@@ -116,7 +116,7 @@ package struct Sessions: Sendable {
     /// - Throws: `invalid_token` if the session was revoked meanwhile; `temporarily_unavailable`.
     package func eraseUser(_ holder: SessionAndUser, requestID: String) async throws(SignInError) {
         let user = holder.user.id
-        let event = event(.userErased, user, by: .user, requestID) { _ in }
+        let event = event(.userErased, user, by: .user, requestID) { $0.add(erased: holder.user) }
         defer { cache.remove(user) }
         let isErased = try await mappingStoreErrors(
             await store.deleteUser(user, in: holder.session.id, recording: event))

@@ -56,6 +56,39 @@ extension Schema {
         ) STRICT;
         """
 
+    // webhook_endpoints: how far each has the audit log. `cursor` is the serial up to which every event was delivered,
+    // is not for it, or is of a user in webhook_backlog. `generation` counts changes from outside the delivery.
+    // `holder` is the instance that delivers, until `held_until`.
+    //
+    // webhook_backlog: users for whom an event was not taken. `serial` is that of the first event that was not
+    // delivered. No reference to the user, because the erasure is delivered, too.
+    static let webhooks = """
+        CREATE TABLE webhook_endpoints (
+            name TEXT PRIMARY KEY NOT NULL,
+            salt TEXT NOT NULL,
+            cursor INTEGER NOT NULL,
+            generation INTEGER NOT NULL DEFAULT 0,
+            holder TEXT,
+            held_until INTEGER NOT NULL DEFAULT 0,
+            seen_at INTEGER NOT NULL,
+            delivered INTEGER NOT NULL DEFAULT 0,
+            dropped INTEGER NOT NULL DEFAULT 0,
+            delivered_at INTEGER,
+            failed_at INTEGER,
+            error TEXT
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE webhook_backlog (
+            endpoint TEXT NOT NULL,
+            user_id INTEGER NOT NULL,
+            serial INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            due_at INTEGER NOT NULL,
+            since INTEGER NOT NULL,
+            error TEXT NOT NULL,
+            PRIMARY KEY (endpoint, user_id)
+        ) STRICT, WITHOUT ROWID;
+        """
+
     /// The condition of an update that leaves an audit event as it was: it adds a salt and the digest of the details to
     /// an event of a version without seals, or it erases the details.
     private static let isAllowed = """

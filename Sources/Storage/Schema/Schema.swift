@@ -21,7 +21,8 @@ package enum Schema {
             postgres: issuedNonces(empty: "''::bytea")),
         Migration("37 former tables", "DROP TABLE sign_in_attempts; DROP TABLE account_changes"),
         Migration("38 rows removed with their user", postgres: removalWithUser),
-        Migration("42 events of sessions", sqlite: eventsOfSessions, postgres: eventsOfSessionsOnPostgres),
+        Migration("39 webhooks", webhooks),
+        Migration("40 events of sessions", sqlite: eventsOfSessions, postgres: eventsOfSessionsOnPostgres),
     ]
 
     /// The version of the tables that ``baseline`` makes.

@@ -63,6 +63,8 @@ extension AuditEvent.Kind {
     /// A user signed out, if sign-ins are recorded.
     package static let signedOut = AuditEvent.Kind("session.signed_out")
     package static let userErased = AuditEvent.Kind("user.erased")
+    /// A sign-in changed the profile to what the provider says.
+    package static let userUpdated = AuditEvent.Kind("user.updated")
     /// An administrator put this account into another one, and erased it.
     package static let userMergedAway = AuditEvent.Kind("user.merged_away")
 
@@ -77,6 +79,14 @@ extension AuditEvent.Kind {
 
     /// Whether the details of the user's earlier events were erased with the user.
     package var erasesUser: Bool { self == .userErased || self == .userMergedAway }
+}
+
+extension JSONObjectWriter {
+    /// Adds what later tells whose erasure it was. The user's row is gone then, and who still waits for earlier events
+    /// of the user knows the user by the public id.
+    package mutating func add(erased user: User) {
+        add("public_id", user.publicID)
+    }
 }
 
 /// Further details of an audit event: the members of one JSON object.

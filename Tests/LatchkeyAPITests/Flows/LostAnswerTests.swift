@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Requests that give a session, whose answer never arrives: the client sends them again.
-@Suite("A request whose answer was lost")
+@Suite("A request whose answer was lost", .serialized)
 struct LostAnswerTests {
     /// Where the answer is lost.
     enum Loss: String, CaseIterable { case beforeCommit, afterCommit, afterAnswer }
@@ -280,7 +280,9 @@ struct LostAnswerTests {
                 let instance = try instance(place, of: app, kind)
                 let posts = app.carrier.tokenPosts
                 let again = try await ready.send(instance, nil)
-                #expect(try await ready.token(instance, again) == nil, "\(path), \(place): \(again)")
+                // The end of a link that the same process repeats has no session.
+                let now = try await user(ready.token(instance, again), instance)
+                #expect(now == nil, "\(path), \(place): \(again)")
                 #expect(app.carrier.tokenPosts == posts)
             }
         }

@@ -40,7 +40,7 @@ struct AccessTokenConfigurationTests {
     }
 
     private static let jwt = "access_token: jwt, access_token_audience: [a]"
-    private static let long = String(repeating: "a", count: 249)
+    private static let long = String(repeating: "a", count: 250)
 
     @Test(
         "What contradicts itself is refused with the reason",

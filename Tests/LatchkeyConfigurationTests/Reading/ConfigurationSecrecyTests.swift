@@ -67,6 +67,8 @@ struct ConfigurationSecrecyTests {
             "outbound: {proxy: 'http://user:HIDDEN@proxy:99999999'}",
             "telemetry: {otlp_headers: 'api-key HIDDEN'}", "telemetry: {otlp_headers: 'host=HIDDEN'}",
             "telemetry: {otlp_headers: 'api-key=HIDDEN%'}",
+            "webhooks: [{url: 'https://crm.example', secret: HIDDEN}]",
+            "webhooks: [{url: 'https://crm.example', secret: [whsec_HIDDEN, [HIDDEN]]}]", "webhooks: [HIDDEN]",
             "database: {url: 'postgres://user:HIDDEN@db@/latchkey'}",
             "database: {url: 'postgres://user:HIDDEN /latchkey'}",
             "database: {url: 'postgres://user:HIDDEN?x=1@db/latchkey'}",

@@ -136,6 +136,9 @@ import Testing
             let answer = try await exchange(["session_id": sessionID, "code_verifier": verifier])
             #expect(answer.status == 200)
             #expect(try await harness.app.me(try #require(answer.token)).status == 200)
+            // The answer may have been lost. Once its refresh token is used, it was not.
+            #expect(try await exchange(["session_id": sessionID, "code_verifier": verifier]).token == answer.token)
+            #expect(try await harness.app.refresh(try #require(answer.refreshToken)).status == 200)
             let again = try await exchange(["session_id": sessionID, "code_verifier": verifier])
             #expect(again.status == 401)
             #expect(again.error == "invalid_token")
@@ -394,7 +397,9 @@ import Testing
             #expect(try await register(handle, "short") == 400)
             #expect(try await register(unbound, verifier) == 401)
             #expect(try await register(handle, verifier) == 201)
-            #expect(try await register(handle, verifier) == 401)
+            // The answer may have been lost: who has the verifier gets it again.
+            #expect(try await register(handle, nil) == 401)
+            #expect(try await register(handle, verifier) == 201)
         }
     }
 

@@ -51,6 +51,7 @@ import Testing
         try await SignInHarness.with(configure: { configuration in
             configuration.publicURL = EndpointURL("https://login.example/", policy: .httpsOnly)
             configuration.encryptionKeys = [key]
+            configuration.providers = []
             for index in configuration.zenkey.clients.indices {
                 configuration.zenkey.clients[index].accessToken.form = .jwt
                 configuration.zenkey.clients[index].accessToken.audience = ["orders"].compactMap(ClientID.init)

@@ -4,7 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A real receiver of OpenTelemetry's protocol: `Tests/Telemetry/receiver.py`, which shares no code with the exporter.
+/// A real receiver, by default of OpenTelemetry's protocol: `Tests/Telemetry/receiver.py`, which shares no code with
+/// the exporter.
 final class TelemetryReceiver: Sendable {
     let port: UInt16
     private let process: Mutex<Process>
@@ -12,12 +13,13 @@ final class TelemetryReceiver: Sendable {
     private let text = Mutex("")
     private let news = ChangeSignal()
 
-    init() async throws {
+    /// - Parameter script: Prints its port, and then a line of JSON for each request.
+    init(_ script: String = "Tests/Telemetry/receiver.py", _ arguments: [String] = []) async throws {
         let process = Process()
         let (output, input) = (Pipe(), Pipe())
         // `scripts/setup --test` makes it.
         process.executableURL = URL(fileURLWithPath: Repository.path(".build/venv/bin/python3"))
-        process.arguments = ["-B", Repository.path("Tests/Telemetry/receiver.py")]
+        process.arguments = ["-B", Repository.path(script)] + arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()

@@ -185,9 +185,11 @@ struct SignInConformanceTests {
     @Test(
         "A token is used once, whichever way comes first; also with a nonce that a version before issued",
         arguments: StoreKind.engines,
-        uses.flatMap { row in
-            [row, Uses(testDescription: "\(row.testDescription), of a version before", uses: row.uses, isFormer: true)]
-        })
+        // A version before kept nothing of a used nonce, so that another token was accepted where it need not be issued.
+        uses
+            + uses.dropLast().map { row in
+                Uses(testDescription: "\(row.testDescription), of a version before", uses: row.uses, isFormer: true)
+            })
     func tokenUses(kind: StoreKind, row: Uses) async throws {
         for isSignIn in [true, false] {
             let (store, holding) = try kind.open()

@@ -105,7 +105,20 @@ package enum UsersTable {
             guard !wasMoved, let issuer = stored.origins.issuer else { return true }
             return try !IdentitiesTable.holds(issuer, user: stored.user.id, in: db)
         }
-        return try replace(stored, by: user, in: db)
+        guard try replace(stored, by: user, in: db) else { return false }
+        let (before, after) = (stored.user.profile, user.user.profile)
+        let changed = UserAttribute.allCases.filter { before[$0] != after[$0] }
+        if !changed.isEmpty {
+            let details = AuditDetails { json in
+                json.add("attributes", changed.map(\.rawValue))
+                json.add("issuer", signIn.identity.issuer)
+            }
+            try AuditTable.insert(
+                AuditEvent(
+                    at: signIn.session.createdAt, .userUpdated, user: user.user.id, by: .client(signIn.identity.issuer),
+                    requestID: signIn.requestID, details: details), in: db)
+        }
+        return true
     }
 
     /// Stores a user, if there is a difference. Returns whether there was.

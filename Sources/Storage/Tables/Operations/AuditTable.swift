@@ -115,8 +115,8 @@ extension SQLStore {
             let events = try db.run(
                 """
                 DELETE FROM audit_events WHERE serial IN (SELECT serial FROM \
-                (SELECT serial, time FROM audit_events ORDER BY serial LIMIT ?2) AS oldest WHERE time < ?1) \
-                AND serial < (SELECT max(serial) FROM audit_events)
+                (SELECT serial, time FROM audit_events ORDER BY serial LIMIT ?2) AS oldest WHERE time < ?1 \
+                AND serial < (SELECT max(serial) FROM audit_events))
                 """, before, Int64(step))
             return try events
                 + db.run(

@@ -1,7 +1,6 @@
-import Primitives
 import Testing
 
-@testable import TelemetryExport
+@testable import Primitives
 
 @Suite struct RetryDelayTests {
     private func delays(_ byte: UInt8, _ count: Int) -> [Duration] {

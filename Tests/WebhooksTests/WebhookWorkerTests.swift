@@ -1,0 +1,295 @@
+import Foundation
+import Logging
+import Primitives
+import Storage
+import StorageModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Webhooks
+
+/// Workers on a real database, with a receiver in this process.
+@Suite struct WebhookWorkerTests {
+    @Test("Events are delivered in the order of each user, and the cursor is stored", arguments: Engine.allCases)
+    func delivery(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(3)
+        try await bench.record(of: users[0])
+        bench.clock.advance(bySeconds: 1)
+        try await bench.begin()
+        for round in 0..<20 { try await bench.record(of: users[round % 3]) }
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) { try await until { try await bench.isDone() } }
+        #expect(receiver.taken.count == 20, "events from before the endpoint was known are not sent")
+        for user in 1...3 {
+            let serials = receiver.taken(of: "user-\(user)")
+            #expect(serials == serials.sorted() && serials.count >= 6)
+        }
+        let row = try await bench.store.webhook("crm")
+        #expect(row?.delivered == 20 && row?.dropped == 0 && row?.holder == nil, "it is released")
+    }
+
+    @Test("A request has the fields of Standard Webhooks")
+    func request() async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(1)
+        try await bench.begin()
+        try await bench.record(of: users[0])
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) { try await until { try await bench.isDone() } }
+        let request = try #require(receiver.requests.first)
+        let fields = Dictionary(request.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        #expect(request.method == .post && request.url.text == "https://crm.example/hooks")
+        #expect(request.timeout == .seconds(15) && request.maximumBodyBytes == 65_536)
+        #expect(fields["Content-Type"] == "application/json" && fields["webhook-timestamp"] == "1800000000")
+        #expect(fields["webhook-signature"]?.hasPrefix("v1,") == true)
+        #expect(fields["webhook-id"]?.hasPrefix("msg_") == true)
+    }
+
+    @Test("An event that fails makes its user wait; others go on; it comes again in order", arguments: Engine.allCases)
+    func failingEvent(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        for round in 0..<12 { try await bench.record(of: users[round % 2]) }
+        let receiver = Receiver { _, user, _ in OutboundResponse(status: user == "user-1" ? 500 : 200) }
+        try await bench.delivering(try bench.worker(receiver)) {
+            try await until { receiver.taken(of: "user-2").count == 6 }
+            try await until { try await bench.store.webhookBacklog("crm")[users[0]] != nil }
+            #expect(receiver.sent.filter { $0.user == "user-1" }.count == 1, "its later events wait")
+            receiver.answer(200)
+            bench.clock.advance(bySeconds: 5)
+            try await until { try await bench.isDone() }
+        }
+        let serials = receiver.taken(of: "user-1")
+        #expect(serials.count == 6 && serials == serials.sorted())
+        let row = try await bench.store.webhook("crm")
+        #expect(row?.error == "the receiver answered 500" && row?.failedAt != nil)
+    }
+
+    @Test(
+        "Any other answer than 2xx is a failure, after which the event comes again",
+        arguments: [199, 300, 302, 400, 401, 404, 410, 429, 500, 503])
+    func answers(status: Int) async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(1)
+        try await bench.begin()
+        try await bench.record(of: users[0])
+        let receiver = Receiver { _, _, count in OutboundResponse(status: count == 0 ? status : 200) }
+        try await bench.delivering(try bench.worker(receiver)) {
+            try await until { try await !bench.store.webhookBacklog("crm").isEmpty }
+            bench.clock.advance(bySeconds: 5)
+            try await until { try await bench.isDone() }
+        }
+        #expect(receiver.sent.map(\.isTaken) == [false, true])
+        #expect(Set(receiver.sent.map(\.id)).count == 1)
+    }
+
+    @Test("A receiver that is down for an hour is caught up, each user in order", arguments: Engine.allCases)
+    func outage(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(30)
+        try await bench.begin()
+        let receiver = Receiver { _, _, _ in nil }
+        let worker = try bench.worker(receiver)
+        var recorded: [Int] = []
+        try await bench.delivering(worker) {
+            for minute in 0..<60 {
+                for offset in 0..<4 {
+                    let user = (minute * 7 + offset * 11) % 30
+                    try await bench.record(of: users[user])
+                    recorded.append(user)
+                }
+                bench.clock.advance(bySeconds: 60)
+            }
+            // Of some users, each of them several times.
+            try await until { receiver.sent.count >= 10 }
+            #expect(receiver.taken.isEmpty)
+            #expect(try await bench.store.webhookBacklog("crm").count <= 14, "no further user is tried")
+            receiver.answer(200)
+            try await until {
+                // A request that was on its way may have failed since.
+                bench.clock.advance(bySeconds: 20)
+                return try await bench.isDone()
+            }
+        }
+        #expect(receiver.taken.count == recorded.count)
+        for user in 0..<30 {
+            let serials = receiver.taken(of: "user-\(user + 1)")
+            #expect(serials == serials.sorted() && serials.count == recorded.count { $0 == user })
+        }
+        #expect(bench.log.lines.filter { $0.message.contains("not delivered") }.count <= 14, "one line in five minutes")
+    }
+
+    @Test("A request that hangs delays nobody else", arguments: Engine.allCases)
+    func hang(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(40)
+        try await bench.begin()
+        for user in users { try await bench.record(of: user) }
+        let receiver = Receiver()
+        let gate = Gate()
+        let worker = try bench.worker(receiver) { environment in
+            environment.send = { request throws(OutboundError) in
+                if String(decoding: request.body, as: UTF8.self).contains(#""user-1""#) { await gate.pass() }
+                return try receiver.send(request)
+            }
+        }
+        try await bench.delivering(worker) {
+            defer { gate.open() }
+            try await until { receiver.taken.count == 39 }
+            let last = try await bench.store.auditHorizon().serial
+            #expect(try await bench.store.webhook("crm")?.cursor ?? last < last, "it is not passed over")
+            gate.open()
+            try await until { try await bench.isDone() }
+        }
+        #expect(receiver.taken.count == 40)
+    }
+
+    @Test(
+        "Two instances share the endpoints; when one dies, the other goes on after its lease",
+        arguments: Engine.allCases)
+    func takeover(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(4)
+        try await bench.begin()
+        let receiver = Receiver()
+        let isDead = SharedFlag()
+        let first = try bench.worker(receiver, on: try bench.open()) { environment in
+            environment.cut = { _ throws in if isDead.isSet { throw CancellationError() } }
+        }
+        let second = try bench.worker(receiver, on: try bench.open())
+        try await bench.delivering(first) {
+            try await until { first.figures.isHeld }
+            try await bench.delivering(second) {
+                for user in users { try await bench.record(of: user) }
+                try await until { try await bench.isDone() }
+                #expect(!second.figures.isHeld)
+                isDead.set()
+                for user in users { try await bench.record(of: user) }
+                // The first renews nothing any more.
+                try await until { !first.figures.isHeld }
+                bench.clock.advance(bySeconds: 31)
+                try await until { try await bench.isDone() }
+                #expect(second.figures.isHeld)
+            }
+        }
+        #expect(receiver.taken.count == 8)
+        #expect(Set(receiver.sent.map(\.id)).count == 8, "duplicates have the same id")
+    }
+
+    @Test("An instance whose lease another one has taken stores nothing", arguments: Engine.allCases)
+    func fencing(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let now = bench.clock.now
+        let first = try #require(try await bench.claim(for: "a"))
+        #expect(try await bench.claim(for: "b") == nil)
+        let later = now.advanced(bySeconds: 30)
+        #expect(try await bench.claim(for: "b", at: later) != nil)
+        #expect(
+            try await !bench.store.commitWebhook(
+                first.row, WebhookProgress(cursor: 9), for: "a", at: later, seconds: 30))
+        #expect(try await bench.store.webhook("crm")?.cursor == 0)
+        // A clock that was an hour ahead.
+        #expect(try await bench.claim(for: "b", at: later.advanced(bySeconds: 3600)) != nil)
+        #expect(try await bench.claim(for: "a", at: later) != nil)
+    }
+
+    @Test("A replay sends the events again, with the ids that they had", arguments: Engine.allCases)
+    func replay(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        for round in 0..<6 { try await bench.record(of: users[round % 2]) }
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) {
+            try await until { try await bench.isDone() }
+            let third = receiver.taken.sorted()[2]
+            let event = AuditEvent(at: bench.clock.now, .webhookReplayed, user: nil, by: .operating("pat"))
+            #expect(try await bench.store.replayWebhook("crm", after: third - 1, recording: event))
+            try await until { receiver.sent.count == 10 }
+            try await until { try await bench.isDone() }
+        }
+        #expect(receiver.taken.count == 6)
+        #expect(Set(receiver.sent.map(\.id)).count == 6)
+        let event = AuditEvent(at: bench.clock.now, .webhookReplayed, user: nil, by: .operating("pat"))
+        #expect(try await !bench.store.replayWebhook("other", after: 0, recording: event))
+    }
+
+    @Test("Events older than the audit log keeps them are given up, counted and recorded", arguments: Engine.allCases)
+    func expiry(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        for round in 0..<4 { try await bench.record(of: users[round % 2]) }
+        // Two hours before they are 86,400 seconds old.
+        bench.clock.advance(bySeconds: 86_400 - 7200 + 1)
+        try await bench.record(of: users[0])
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver, retention: .seconds(86_400))) {
+            try await until { try await bench.store.webhook("crm")?.delivered == 1 }
+        }
+        #expect(receiver.taken.count == 1)
+        #expect(try await bench.store.webhook("crm")?.dropped == 4)
+        let events = try await bench.store.auditEvents(AuditQuery(kind: .webhookDropped))
+        #expect(
+            events.map(\.event.details.json)
+                == [#"{"endpoint":"crm","events":4,"first_serial":1,"last_serial":4}"#])
+        #expect(bench.log.lines.contains { $0.level == .error && $0.metadata["events"] == "4" })
+    }
+
+    @Test(
+        "Events of a user who was erased since are sent, with the public id that the erasure has",
+        arguments: Engine.allCases)
+    func erased(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        try await bench.record("session.created", of: users[0]) { json in
+            json.add("session_id", "session-1")
+            json.add("new_user", true)
+        }
+        bench.clock.advance(bySeconds: 1)
+        try await bench.record("session.created", of: users[0]) { $0.add("session_id", "session-2") }
+        try await bench.record(of: users[0]) { $0.add("attributes", ["name"]) }
+        let user = try await bench.store.writes.submit { db in try UsersTable.user(users[0], in: db) }
+        let erased = try #require(user)
+        let event = AuditEvent(
+            at: bench.clock.now, .userErased, user: users[0], by: .user,
+            details: AuditDetails { $0.add(erased: erased) })
+        #expect(try await bench.store.deleteUser(users[0], in: nil, recording: event))
+        // One whom an earlier version erased.
+        let plain = AuditEvent(at: bench.clock.now, .userErased, user: users[1], by: .user)
+        #expect(try await bench.store.deleteUser(users[1], in: nil, recording: plain))
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) { try await until { try await bench.isDone() } }
+        let bodies = receiver.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(
+            bodies.compactMap { $0.split(separator: "\"").dropFirst(3).first }
+                == ["user.created", "session.created", "session.created", "user.updated", "user.deleted"])
+        #expect(bodies.allSatisfy { $0.contains(#""user_id":"user-1""#) })
+        #expect(bodies.map { $0.contains(#""erased":true"#) } == [true, true, true, true, false])
+        #expect(bodies[3].contains("attributes") == false, "the details are gone")
+        #expect(try await bench.store.webhook("crm")?.dropped == 1)
+    }
+
+    @Test("Endpoints that no server has had for the time of the audit log are forgotten", arguments: Engine.allCases)
+    func purge(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        try await bench.begin()
+        #expect(try await bench.store.purgeWebhooks(before: bench.clock.now) == 0)
+        #expect(try await bench.store.purgeWebhooks(before: bench.clock.now.advanced(bySeconds: 1)) == 1)
+        #expect(try await bench.store.webhook("crm") == nil)
+    }
+
+    @Test("A log line tells that no server delivered for longer than the audit log is kept")
+    func gap() async throws {
+        let bench = try WebhookBench(.sqlite)
+        try await bench.begin()
+        bench.clock.advance(bySeconds: 86_401)
+        let worker = try bench.worker(Receiver(), retention: .seconds(86_400))
+        try await bench.delivering(worker) { try await until { worker.figures.isHeld } }
+        #expect(bench.log.lines.contains { $0.message.contains("no server has delivered") })
+    }
+}
