@@ -43,21 +43,23 @@ final class OneTimeRecordQuota: Sendable {
     /// - Parameters:
     ///   - subnet: Nil if the client's address is not known; all such clients are one subnet.
     ///   - bytes: The length of its row.
-    /// - Returns: The records that it takes the place of, which shall be removed from the store. Nil if it is refused:
-    ///   all places are taken, and no subnet has more than this one would have.
-    func admit(_ handle: TokenHash, of subnet: IPAddress?, bytes: Int) -> [TokenHash]? {
+    /// - Returns: The records that it takes the place of, which shall be removed from the store, and whether it was
+    ///   not counted yet. Nil if it is refused: all places are taken, and no subnet has more than this one would have.
+    func admit(
+        _ handle: TokenHash, of subnet: IPAddress?, bytes: Int
+    ) -> (evicted: [TokenHash], isNew: Bool)? {
         let now = uptime.elapsed()
         let weight = weight(of: bytes)
         return state.withLock { state in
             state.table.removeExpired(at: now)
-            guard !state.table.contains(handle) else { return [] }
+            guard !state.table.contains(handle) else { return ([], false) }
             guard let evicted = state.table.makeRoom(for: weight, of: subnet, maximum: maximum) else {
                 state.refused += 1
                 return nil
             }
             state.displaced += UInt64(evicted.count)
             state.table.add(.init(handle: handle, subnet: subnet, weight: weight, expiresAt: now + lifetime))
-            return evicted
+            return (evicted, true)
         }
     }
 

@@ -101,10 +101,10 @@ extension RedirectSignIn {
         if !unverified.isEmpty, let present = try? await oneTimeStore.present(among: unverified) {
             for handle in unverified where !present.contains(handle) { pendingStarts.end(handle) }
         }
-        guard let evicted = pendingStarts.admit(handle, of: pending.subnet, bytes: bytes) else { throw .tooManyStarts }
+        guard let place = pendingStarts.admit(handle, of: pending.subnet, bytes: bytes) else { throw .tooManyStarts }
         do {
             try await oneTimeStore.keep(
-                content, for: .pendingRedirect, under: state, seconds: lifetime, insteadOf: evicted)
+                content, for: .pendingRedirect, under: state, seconds: lifetime, insteadOf: place.evicted)
         } catch {
             pendingStarts.end(handle)
             throw error

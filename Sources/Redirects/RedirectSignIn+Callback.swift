@@ -60,8 +60,9 @@ extension RedirectSignIn {
                 provider: start.provider, clientID: pending.clientID, code: code, network: network,
                 redirectURI: start.callbackURL, codeVerifier: rules.pkce == .off ? nil : codeVerifier,
                 dpopKey: pending.dpopKey, nonce: rules.nonce == .off ? nil : nonce, demand: start.demand,
-                correlationID: pending.correlationID, isRedirectFlow: true, isBroughtAgain: isAgain,
-                device: device, unconfirmed: response.user, registrationChallenge: start.codeChallenge ?? "")
+                state: response.state?.exposed, correlationID: pending.correlationID, isRedirectFlow: true,
+                isBroughtAgain: isAgain, device: device, unconfirmed: response.user,
+                registrationChallenge: start.codeChallenge ?? "")
             if !isAgain { try await keepForThisSignIn(code, of: pending, response.state, browser) }
         } catch {
             await environment.failures.note(failedOperation(of: pending, response), error)
@@ -212,18 +213,22 @@ extension RedirectSignIn {
         if let state, let browser { content = proof(state, browser) + kept.bytes }
         let bytes = OneTimeRecord.overhead + EncryptedOneTimeStore.length(of: content)
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
-        guard let evicted = feature.answeredCodes.admit(hash, of: pending.subnet, bytes: bytes) else {
+        guard let place = feature.answeredCodes.admit(hash, of: pending.subnet, bytes: bytes) else {
             throw .tooManyStarts
         }
         let isFirst: Bool
         do throws(SignInError) {
             isFirst = try await oneTimeStore.keep(
-                content, for: .answeredCode, under: handle, seconds: lifetime, insteadOf: evicted)
+                content, for: .answeredCode, under: handle, seconds: lifetime, insteadOf: place.evicted)
         } catch {
             feature.answeredCodes.end(hash)
             throw error
         }
-        guard isFirst else { throw .codeOfAnotherSignIn }
+        guard isFirst else {
+            // The record is another instance's. If it counted here, a flood from this subnet could remove it.
+            if place.isNew { feature.answeredCodes.end(hash) }
+            throw .codeOfAnotherSignIn
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import OpenIDConnect
 import Primitives
+import Redirects
 import SignIn
 import StorageModel
 import Synchronization
@@ -478,6 +479,57 @@ struct LostAnswerTests {
         let mixed = try await second.come(instance)
         #expect(mixed.parameters["status"] == "failure" && mixed.newCookies["__Host-latchkey_session"] == nil)
         #expect(app.carrier.tokenPosts == 1)
+    }
+
+    /// With room for the record of one code.
+    private func narrow(beside other: TestApp? = nil, _ engine: Engine) throws -> TestApp {
+        try TestApp(
+            beside: other, store: other == nil ? engine.store() : nil, allowedOrigins: ["https://app.example"],
+            client: { $0.redirectURIs = ["https://app.example/cb"] },
+            rules: { ($0.pkce, $0.nonce) = (.off, .off) }, redirects: { $0.maximumPending = 1 })
+    }
+
+    private func arriveAtNarrow(_ app: TestApp) async throws -> Arrival {
+        try await arrive(app, "web", at: "https://app.example/cb", provider: TestApp.provider)
+    }
+
+    /// Takes the place of the oldest code that counts at the instance.
+    private func flood(_ app: TestApp) async throws {
+        let arrival = try await arriveAtNarrow(app)
+        _ = try await app.send(
+            .get, "/auth/\(TestApp.provider)/callback?code=CODE-of-the-flood&state=\(arrival.state)",
+            [.cookie: arrival.cookies], apiKey: nil)
+    }
+
+    /// The record of a code has given way to another one. Then `state` alone tells the sign-ins apart.
+    @Test(
+        "of a browser gives nothing to another browser that has its code, at any instance",
+        arguments: Place.allCases, Engine.allCases)
+    func codeOfAnotherForgotten(place: Place, engine: Engine) async throws {
+        let first = try narrow(engine)
+        redeemOnce(first)
+        #expect(try await arriveAtNarrow(first).come(first).parameters["status"] == "success")
+        try await flood(first)
+        let instance = place == .same ? first : try narrow(beside: first, engine)
+        let posts = first.carrier.tokenPosts
+        let stolen = try await arriveAtNarrow(instance).come(instance)
+        #expect(stolen.parameters["status"] == "failure", "\(stolen)")
+        #expect(stolen.newCookies["__Host-latchkey_session"] == nil)
+        // It was a new one for all that was known here, and the provider has refused it.
+        #expect(first.carrier.tokenPosts == posts + 1)
+    }
+
+    @Test("of a browser is remembered, although another browser brings its code to another instance, and many more")
+    func codeOfAnotherElsewhere() async throws {
+        let first = try narrow(.sqlite)
+        redeemOnce(first)
+        #expect(try await arriveAtNarrow(first).come(first).parameters["status"] == "success")
+        let instance = try narrow(beside: first, .sqlite)
+        #expect(try await arriveAtNarrow(instance).come(instance).parameters["status"] == "failure")
+        try await flood(instance)
+        let posts = first.carrier.tokenPosts
+        #expect(try await arriveAtNarrow(instance).come(instance).parameters["status"] == "failure")
+        #expect(first.carrier.tokenPosts == posts)
     }
 }
 

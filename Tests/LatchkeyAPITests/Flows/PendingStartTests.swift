@@ -19,7 +19,7 @@ struct PendingStartTests {
     private func admit(
         _ name: String, of subnet: String?, bytes: Int = 1, in starts: OneTimeRecordQuota
     ) -> [TokenHash]? {
-        starts.admit(TokenHash(sha256Of: name), of: subnet.flatMap { IPAddress($0)?.subnet }, bytes: bytes)
+        starts.admit(TokenHash(sha256Of: name), of: subnet.flatMap { IPAddress($0)?.subnet }, bytes: bytes)?.evicted
     }
 
     private func displaced(_ names: String...) -> [TokenHash]? {
