@@ -56,7 +56,8 @@ class Provider(http.server.BaseHTTPRequestHandler):
         if name == "openid-configuration":
             self.answer({
                 "issuer": issuer, "authorization_endpoint": issuer + "/authorize", "token_endpoint": issuer + "/token",
-                "jwks_uri": issuer + "/keys", "response_types_supported": ["code"], "subject_types_supported": ["public"],
+                "jwks_uri": issuer + "/keys", "response_types_supported": ["code"],
+                "subject_types_supported": ["public"],
                 "id_token_signing_alg_values_supported": ["ES256"]})
         elif name == "keys":
             self.answer({"keys": [self.key.as_dict(private=False)]})

@@ -64,7 +64,9 @@ import Testing
             sent: [data("user.deleted", #""cause":"user.erased",\#(common)"#)]),
         Row(
             kind: "session.signed_out", details: #"{"session_id":"s","client_id":"c"}"#,
-            sent: [data("session.ended", #""cause":"session.signed_out",\#(common),"session_id":"s","client_id":"c""#)]),
+            sent: [
+                data("session.ended", #""cause":"session.signed_out",\#(common),"session_id":"s","client_id":"c""#)
+            ]),
         Row(
             kind: "session.revoked", details: #"{"session":"s","reason":"stolen"}"#,
             sent: [data("session.ended", #""cause":"session.revoked",\#(common),"session_id":"s""#)]),

@@ -101,7 +101,8 @@ struct SecurityEventConfigurationTests {
             """
             providers:
               acme: {kind: oauth2, issuer: "https://a.example", authorization_endpoint: "https://a.example/a", \
-                token_endpoint: "https://a.example/t", user_endpoint: "https://a.example/u", subject: id, client_id: a, \
+                token_endpoint: "https://a.example/t", user_endpoint: "https://a.example/u", subject: id, \
+                client_id: a, \
                 client_secret: b, events: {transmitter: ssf}}
             """, environment: [:])
         #expect(found.contains { $0.contains("is a setting of kind oidc") }, "\(found)")

@@ -185,7 +185,7 @@ struct SignInConformanceTests {
     @Test(
         "A token is used once, whichever way comes first; also with a nonce that a version before issued",
         arguments: StoreKind.engines,
-        // A version before kept nothing of a used nonce, so that another token was accepted where it need not be issued.
+        // A version before kept nothing of a used nonce, so that another token was accepted where none need be issued.
         uses
             + uses.dropLast().map { row in
                 Uses(testDescription: "\(row.testDescription), of a version before", uses: row.uses, isFormer: true)
