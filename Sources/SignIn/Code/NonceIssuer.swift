@@ -53,16 +53,14 @@ extension SignInRequest {
             return (TokenHash(sha256Of: nonce.exposed), IssuedNonce.purpose(provider.text))
         }
     }
-}
 
-extension VerifiedIDToken {
-    /// The handles that the nonce in it has if it was issued: it is the nonce, or its SHA-256. Not the nonce of the
-    /// request, which may have none.
+    /// The handles that the nonce of the ID token has if it was issued. The token has the nonce of the request or its
+    /// SHA-256, and the former may be a SHA-256 already.
     var possibleNonces: [TokenHash] {
-        guard let nonce = claimsForRefresh.nonce else { return [] }
-        let digits = nonce.utf8.compactMap(\.hexadecimalValue)
-        let own = TokenHash(sha256Of: nonce)
-        guard nonce.utf8.count == 64, digits.count == 64 else { return [own] }
+        guard let nonce else { return [] }
+        let own = TokenHash(sha256Of: nonce.exposed)
+        let digits = nonce.exposed.utf8.compactMap(\.hexadecimalValue)
+        guard nonce.exposed.utf8.count == 64, digits.count == 64 else { return [own] }
         let bytes = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
         return [own] + [TokenHash(bytes)].compactMap(\.self)
     }

@@ -229,7 +229,7 @@ extension EncryptedOneTimeStore {
             content: [],
             expiresAt: idToken.issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
         guard run.client.rules.native.nonce == .issued else {
-            return TokenUse(use: OneTimeUse(record, nonce: .any(idToken.possibleNonces)), usedBefore: error)
+            return TokenUse(use: OneTimeUse(record, nonce: .any(run.request.possibleNonces)), usedBefore: error)
         }
         let (nonce, purpose) = try run.request.issuedNonce
         return TokenUse(use: OneTimeUse(record, nonce: .issued(nonce, purpose: purpose)), usedBefore: error)
