@@ -184,7 +184,7 @@ struct AccessTokenTests {
         app.carrier.script { $0.claims = [:] }
         #expect(token.utf8.count == 48)
         #expect(try await app.me(token).status == 200)
-        let page = PageSessionTests.Page(app)
+        let page = PageSessionTests.Page(try TestApp.withJWTs())
         #expect(try await page.signIn().status == 303)
         #expect(page.session?.utf8.count == 48)
         #expect(try await page.me().status == 200)

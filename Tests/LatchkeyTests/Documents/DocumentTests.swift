@@ -124,7 +124,7 @@ import Testing
                 }
                 guard words.count > 1 else { continue }
                 var names = [words[1]]
-                let hasSubcommands = ["users", "api-key", "vault", "providers"].contains(words[1])
+                let hasSubcommands = ["users", "api-key", "vault", "providers", "webhooks"].contains(words[1])
                 if hasSubcommands, words.count > 2 { names.append(words[2]) }
                 let path = ([program] + names).joined(separator: " ")
                 if helps[path] == nil {
@@ -204,7 +204,9 @@ import Testing
                             ? TLSTexts.clientCertificate
                             : path.hasSuffix("-headers")
                                 ? "X-API-Key=secret"
-                                : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
+                                : path.hasSuffix("webhook-secret")
+                                    ? "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
+                                    : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
             guard let text else { throw .notFound }
             return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
         }
