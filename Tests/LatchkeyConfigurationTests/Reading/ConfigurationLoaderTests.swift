@@ -69,11 +69,11 @@ struct ConfigurationLoaderTests {
         #expect(loaded.origins["http.port"] == .environment("LATCHKEY_HTTP_PORT"))
     }
 
-    @Test("Every key has a variable, except those of a client, an API key or a provider")
+    @Test("Every key has a variable, except those of a client, an API key, a provider or a webhook")
     func environmentNames() {
         for key in ConfigurationReference.keys(of: settings) {
             guard let name = key.environmentName else {
-                let lists = ["zenkey.clients[].", "api_keys[].", "providers[]."]
+                let lists = ["zenkey.clients[].", "api_keys[].", "providers[].", "webhooks[]."]
                 #expect(lists.contains { key.name.hasPrefix($0) }, "\(key.name)")
                 continue
             }

@@ -94,7 +94,7 @@ struct ConfigurationReferenceTests {
     func secrets() {
         let types = [
             "client secret", "id:secret", "private key", "encryption key", "API key", "URL of a proxy", "header field",
-            "database URL", "group of providers",
+            "database URL", "group of providers", "list of webhooks", "a secret, or two",
         ]
         for key in ConfigurationReference.keys(of: settings) {
             #expect(key.isSecret == types.contains { key.type.contains($0) }, "\(key.name): \(key.type)")
