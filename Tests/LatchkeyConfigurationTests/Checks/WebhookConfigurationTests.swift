@@ -60,10 +60,10 @@ struct WebhookConfigurationTests {
             Row(text: "[{url: 'https://a.example', secret: \(secret), colour: red}]", problem: "there is no such key"),
             Row(
                 text: "[{url: 'https://a.example', secret: [\(secret), \(other), \(secret)]}]",
-                problem: "webhooks[0].secret has more than two secrets"),
+                problem: "webhooks[0].secret: has more than two secrets"),
             Row(
                 text: "[{url: 'https://a.example', secret: \(secret)}, {url: 'https://a.example', secret: \(secret)}]",
-                problem: "webhooks[1] has the name of another endpoint"),
+                problem: "webhooks[1]: has the name of another endpoint"),
             Row(
                 text: "["
                     + (0..<17).map { "{url: 'https://a\($0).example', secret: \(secret)}" }.joined(separator: ", ")

@@ -242,6 +242,8 @@ import Testing
             let user = try await latchkey.me()
             #expect(user.profile[.username] == "jo")
             #expect(user.profile[.email] == email)
+            // The same request again would get the same session.
+            registration.profile[.username] = "joe"
             let again = try await failure { () async throws(LatchkeyError) in
                 try await latchkey.register(registration)
             }
