@@ -150,7 +150,8 @@ struct WorkQueueDelayTests {
             for _ in 0..<3 { queue.admit(Work(), allowing: delay) }
         }
         queue.admit(held, allowing: delay)
-        try await until { batches.sizes == [1, 1, 3, 1] }
+        // The worker of the rest may begin first.
+        try await until { batches.sizes.sorted() == [1, 1, 1, 3] }
         #expect(held.hasSucceeded == nil)
         held.release()
         try await until { queue.sleepingCount == 2 }
