@@ -14,6 +14,8 @@ import urllib.request
 
 import schemathesis
 
+import media_types
+
 BASE = os.environ["OPENAPI_BASE"]
 CARRIERS = os.environ["OPENAPI_CARRIERS"]
 SEEN = os.environ["OPENAPI_SEEN"]
