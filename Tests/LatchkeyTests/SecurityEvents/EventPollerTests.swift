@@ -22,7 +22,7 @@ import Testing
 
     /// Runs `body` with a poller of acme over a scripted transmitter. The service itself does not poll.
     private func with(
-        _ body: (EventWalk, EventPoller, ScriptedHTTPClient) async throws -> Void
+        interval: Duration = interval, _ body: (EventWalk, EventPoller, ScriptedHTTPClient) async throws -> Void
     ) async throws {
         try await EventWalk.with { events in
             try await events.withStore { store in
@@ -30,7 +30,7 @@ import Testing
                 for index in providers.indices where providers[index].id == "acme" {
                     providers[index].events.pollEndpoint = Self.endpoint
                     providers[index].events.pollAuthorization = Secret("Bearer p0ll")
-                    providers[index].events.pollInterval = Self.interval
+                    providers[index].events.pollInterval = interval
                 }
                 let receiver = EventReceiver(
                     providers, with: events.harness.service.useCases, store: store, counts: EventCounts())
@@ -144,6 +144,25 @@ import Testing
                 #expect(await poller.poll() == (round.isMultiple(of: 20) ? Self.interval : .zero), "\(round)")
             }
             #expect(body(http.requests.last)["setErrs"]?.object?.members.count == 50)
+        }
+    }
+
+    @Test("After a failure 20 polls may follow each other again; a long interval is the pause after failures, too")
+    func afterFailure() async throws {
+        try await with { _, poller, http in
+            let sets = answer([("a", "no token")], more: true)
+            for rounds in [19, 20] {
+                http.answer { _ in sets }
+                for round in 1...rounds {
+                    #expect(await poller.poll() == (round == 20 ? Self.interval : .zero), "\(round) of \(rounds)")
+                }
+                http.answer { _ in .json("{}", status: 503) }
+                #expect(await poller.poll() == Self.interval)
+            }
+        }
+        try await with(interval: .seconds(3600)) { _, poller, http in
+            http.answer { _ in .json("{}", status: 503) }
+            for _ in 0..<3 { #expect(await poller.poll() == .seconds(3600)) }
         }
     }
 
