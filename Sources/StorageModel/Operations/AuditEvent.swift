@@ -70,8 +70,8 @@ extension AuditEvent.Kind {
     /// The first event after a migration, if all earlier ones had expired.
     package static let databaseMigrated = AuditEvent.Kind("database.migrated")
 
-    /// The kinds that every sign-in and sign-out has. So that they cost little, their details name nobody and stay when
-    /// the user is erased: they need no salt, and no index to find them.
+    /// The kinds that every sign-in and sign-out has. Their details identify no person, so that they stay when the user
+    /// is erased. Therefore these events need no salt, and no index by user, which saves work at each sign-in.
     package static let ofSessions = [sessionCreated, signedOut]
 
     package var isOfSessions: Bool { self == .sessionCreated || self == .signedOut }
