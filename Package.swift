@@ -329,8 +329,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP",
-                "Primitives", "Storage", "StorageModel",
+                "CommandLineSupport", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OutboundHTTP", "Primitives", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -523,8 +523,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel", "TestSupport",
-                "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
+                "LatchkeyAPI", "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel",
+                "TestSupport", "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
