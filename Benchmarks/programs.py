@@ -22,7 +22,7 @@ CLIENT, SECRET, REDIRECT_URI, API_KEY = "bench-app", "bench-secret", "https://ap
 ISSUER = "http://127.0.0.1/carrier"
 
 running = []
-NAME = {name: name for name in ("instructions", "keyless", "overload", "scaling")}.get(
+NAME = {name: name for name in ("instructions", "keyless", "overload", "ratios", "scaling")}.get(
     pathlib.Path(sys.argv[0]).stem, "bench")
 
 

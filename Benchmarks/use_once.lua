@@ -1,4 +1,5 @@
--- Uses each token of a file once. Arguments: API key, file, and `refresh` with refresh tokens or `end` with sessions'.
+-- Uses each line of a file once. Arguments: API key, file, and `refresh` with refresh tokens, `end` with tokens of
+-- sessions, or a path with bodies in JSON.
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 local requests, last = {}, 0
 
@@ -7,6 +8,9 @@ function init(args)
     if args[3] == "end" then
       local headers = { ["X-API-KEY"] = args[1], ["Authorization"] = "Bearer " .. token }
       requests[#requests + 1] = wrk.format("DELETE", "/auth/token", headers)
+    elseif args[3]:sub(1, 1) == "/" then
+      local headers = { ["X-API-KEY"] = args[1], ["Content-Type"] = "application/json" }
+      requests[#requests + 1] = wrk.format("POST", args[3], headers, token)
     else
       local headers = { ["X-API-KEY"] = args[1], ["Content-Type"] = "application/x-www-form-urlencoded" }
       local body = "grant_type=refresh_token&refresh_token=" .. token

@@ -11,6 +11,8 @@
 //
 // It is a mobile operator as well: a JWT whose subject is "operatortoken:" and a code, and whose signature it does not
 // check, yields the same response (RFC 7523), and device-phone-number the number of the user of an access token.
+//
+// POST /hook takes any webhook, and counts it.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -63,8 +65,10 @@ static const char *issuer, *client = "bench-app", *secret = "bench-secret", *fau
 static long port, subjects = 1000, known, spread = 1, delay_ms;
 static text *responses, faults[fault_count], configuration, keys;
 static unsigned char *redeemed;
-static long next_subject, opened, exchanges, discoveries, key_requests;
+static long next_subject, opened, exchanges, discoveries, key_requests, hooks;
 static time_t now;
+static char taken[] = "HTTP/1.1 204 No Content\r\n\r\n";
+static const text hook_taken = {taken, sizeof taken - 1};
 static BIGNUM *modulus, *factors[prime_count], *exponents[prime_count], *coefficients[prime_count];
 static BN_MONT_CTX *montgomery[prime_count];
 static char authorization[512];
@@ -410,6 +414,10 @@ static void answer(int fd, const char *head, const char *body) {
         discoveries += 1;
         return send_all(fd, configuration);
     }
+    if (starts(head, "POST /hook ")) {
+        hooks += 1;
+        return send_all(fd, hook_taken);
+    }
     if (starts(head, "GET /jwks ")) {
         key_requests += 1;
         return send_all(fd, keys);
@@ -419,8 +427,9 @@ static void answer(int fd, const char *head, const char *body) {
             fd, response(
                     200, "no-store",
                     rendered(
-                        "{\"connections\":%ld,\"exchanges\":%ld,\"discoveries\":%ld,\"key_requests\":%ld}", opened,
-                        exchanges, discoveries, key_requests)));
+                        "{\"connections\":%ld,\"exchanges\":%ld,\"discoveries\":%ld,\"key_requests\":%ld,"
+                        "\"hooks\":%ld}",
+                        opened, exchanges, discoveries, key_requests, hooks)));
     send_once(fd, error_response(404, "not_found"));
 }
 

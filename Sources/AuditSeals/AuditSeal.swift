@@ -12,7 +12,9 @@ package struct AuditDigest: Sendable, Hashable, CustomStringConvertible {
     /// Stands for no seal: the predecessor of the first one.
     package static let noSeal = AuditDigest([UInt8](repeating: 0, count: 32))
 
-    package init(sha256Of bytes: some Sequence<UInt8>) { self.bytes = Array(SHA256.hash(data: Array(bytes))) }
+    package init(sha256Of bytes: [UInt8]) {
+        self.bytes = bytes.withUnsafeBufferPointer { TokenHash(sha256Of: $0).bytes }
+    }
 
     /// Reads 64 hexadecimal digits; nil for anything else.
     package init?(_ text: some StringProtocol) {
@@ -41,21 +43,23 @@ extension RecordedAuditEvent {
     /// different events never have the same bytes.
     package var digest: AuditDigest? {
         // One with a salt alone was inserted by somebody else. It is sealed as it is, so that it stops no sealing.
-        let detailsDigest = detailsDigest
-        guard salt != nil || detailsDigest != nil else { return nil }
+        guard salt != nil || hasDigest else { return nil }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(256)
-        let fields: [String?] = [
-            "latchkey audit event 1", "\(serial)", "\(event.time.secondsSinceEpoch)", event.kind.name,
-            event.user.map { "\($0.number)" }, event.actor.name, event.requestID, detailsDigest?.hexadecimal,
-        ]
-        for field in fields {
+        bytes.reserveCapacity(512)
+        let user = event.user.map { String($0.number) }
+        for field in [
+            "latchkey audit event 1", String(serial), String(event.time.secondsSinceEpoch), event.kind.name, user,
+            event.actor.name, event.requestID, detailsDigest?.hexadecimal,
+        ] {
             guard let field else {
                 bytes.append(UInt8(ascii: "-"))
                 continue
             }
-            bytes.append(contentsOf: "\(field.utf8.count):".utf8)
-            bytes.append(contentsOf: field.utf8)
+            field.withBytes { text in
+                bytes.append(contentsOf: String(text.count).utf8)
+                bytes.append(UInt8(ascii: ":"))
+                bytes.append(contentsOf: text)
+            }
             bytes.append(UInt8(ascii: ","))
         }
         return AuditDigest(sha256Of: bytes)

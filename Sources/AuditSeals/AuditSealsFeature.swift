@@ -91,8 +91,9 @@ package final class AuditSealer: Sendable {
     private typealias OwnKeys = (ids: [String], signer: SigningKey)
 
     private static let pause = Duration.seconds(10)
-    /// The most events of a seal: so many are removed in one transaction when they expire.
-    package static let maximumEvents = 256
+    /// The most events of a seal: so many are removed in one transaction when they expire. A signature costs as much
+    /// as the digests of some fifty events.
+    package static let maximumEvents = 1_024
     /// The seconds between two log lines about the newest seal.
     private static let logPause: Int64 = 3600
     /// The seconds that transactions may delay the sealing without a log line, and those between two such lines.
@@ -265,7 +266,7 @@ package final class AuditSealer: Sendable {
     private func events(after serial: Int64, through end: Int64) async throws(SignInError) -> [RecordedAuditEvent] {
         let limit = maximumEvents
         let found = try await mappingStoreErrors(await store.auditEvents(after: serial, through: end, limit: limit))
-        guard found.contains(where: { $0.detailsDigest == nil }) else { return found }
+        guard !found.allSatisfy(\.hasDigest) else { return found }
         try await mappingStoreErrors(await store.saltAuditEvents(after: serial, through: end, limit: limit))
         return try await mappingStoreErrors(await store.auditEvents(after: serial, through: end, limit: limit))
     }

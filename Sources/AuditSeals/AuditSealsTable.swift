@@ -19,7 +19,7 @@ package struct AuditSealRecord: Sendable, Hashable {
     package let entries: [UInt8]
 
     /// The digest that the next seal names: the SHA-256 of the statement.
-    package var digest: AuditDigest { AuditDigest(sha256Of: jws.utf8) }
+    package var digest: AuditDigest { AuditDigest(sha256Of: Array(jws.utf8)) }
 }
 
 package struct AuditEntry: Sendable, Hashable {

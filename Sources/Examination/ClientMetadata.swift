@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandLineSupport
-import LatchkeyAPI
 package import LatchkeyConfiguration
 package import LatchkeyService
 import OpenIDConnect
@@ -52,7 +51,7 @@ package enum ClientMetadata {
         of clientID: String?, at name: String?, in configuration: Configuration, features: FeatureList
     ) throws(AdministratorError) -> String {
         let provider = try Self.provider(name, in: configuration)
-        guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
+        guard let publicURL = configuration.issuer else {
             throw AdministratorError("public_url is not set; set it, because all URLs of a registration begin with it")
         }
         let client = try Self.client(clientID, of: provider)

@@ -12,6 +12,9 @@ import StorageModel
 // The values of the modules that are made of several settings.
 
 extension Configuration {
+    /// `iss` of what this server signs, and the `issuer` of its metadata: `public_url` without a slash at its end.
+    package var issuer: String? { BaseURL(publicURL?.text).url }
+
     /// - Parameter encryption: The certificate of HTTPS; nil where it is not served.
     func server(_ encryption: ServerTLS?, metricsHandler: @escaping Handler) -> ServerConfiguration {
         var server = ServerConfiguration(

@@ -37,8 +37,8 @@ extension SQLStore {
     /// Does what the events of a token lead to, once for each token, with audit events.
     ///
     /// In one transaction: the token is used up with its effect, and not without.
-    /// - Returns: The effect of each change; nil for one of an identity that nobody has. Nil in all if the token was
-    ///   used before.
+    /// - Returns: The effect of each change; nil for a change whose identity belongs to no user. Nil instead of a list
+    ///   if the token was used before.
     func apply(
         _ changes: [EventChange], of origin: EventOrigin, at now: Timestamp
     ) async throws(StorageError) -> [EventEffect?]? {

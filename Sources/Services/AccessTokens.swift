@@ -1,5 +1,6 @@
 import LatchkeyAPI
 package import LatchkeyConfiguration
+import LatchkeyService
 import OpenIDConnect
 package import Primitives
 package import SignIn
@@ -56,7 +57,7 @@ package final class JWTAccessTokens: AccessTokenForm {
     convenience init?(_ configuration: Configuration, keys: SigningKeys) {
         let clients = configuration.allClients.filter { $0.rules.accessToken.form == .jwt }
         // As the metadata has it.
-        guard let issuer = BaseURL(configuration.publicURL?.text).url, !clients.isEmpty else { return nil }
+        guard let issuer = configuration.issuer, !clients.isEmpty else { return nil }
         self.init(issuer: issuer, clients: clients, keys: keys)
     }
 
@@ -152,10 +153,11 @@ extension ServicesSettings {
         guard !rules.audience.isEmpty else {
             return ("has access_token: jwt, but no access_token_audience", "list the services that it is for")
         }
-        guard let issuer = configuration.publicURL?.text else {
+        guard let issuer = configuration.issuer else {
             return ("has access_token: jwt, which needs an issuer", "set public_url")
         }
-        // Whoever reads the database would have the hashes of all sessions, and could sign tokens that name them.
+        // An attacker who can read the database has the hashes of all sessions. With unencrypted signing keys, this
+        // attacker could sign tokens for them.
         guard !configuration.keysOfSigningKeys.isEmpty else {
             return ("has access_token: jwt, whose signing keys are stored encrypted only", "set encryption_keys")
         }

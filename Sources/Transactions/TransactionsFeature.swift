@@ -37,7 +37,7 @@ package struct TransactionsFeature: Feature {
 
     package init(_ settings: TransactionSettings, in context: FeatureContext) {
         self.settings = settings
-        issuer = context.configuration.publicURL?.text ?? "latchkey"
+        issuer = context.configuration.issuer ?? "latchkey"
         store = context.store
     }
 

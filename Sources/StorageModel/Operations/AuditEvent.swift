@@ -1,4 +1,3 @@
-import Crypto
 package import Primitives
 
 /// An entry of the audit log: what was done to which user, by whom, and when.
@@ -71,8 +70,8 @@ extension AuditEvent.Kind {
     /// The first event after a migration, if all earlier ones had expired.
     package static let databaseMigrated = AuditEvent.Kind("database.migrated")
 
-    /// The kinds that every sign-in and sign-out has. So that they cost little, their details name nobody and stay when
-    /// the user is erased: they need no salt, and no index to find them.
+    /// The kinds that every sign-in and sign-out has. Their details identify no person, so that they stay when the user
+    /// is erased. Therefore these events need no salt, and no index by user, which saves work at each sign-in.
     package static let ofSessions = [sessionCreated, signedOut]
 
     package var isOfSessions: Bool { self == .sessionCreated || self == .signedOut }
@@ -112,7 +111,10 @@ package struct AuditDetails: Sendable, Hashable, CustomStringConvertible {
 
     /// What stands for the details in an event's digest: the SHA-256 of the salt and the details. An erasure
     /// removes the details and the salt: without the salt, nobody can guess the details from the digest.
-    package func digest(salt: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: salt + Array(json.utf8))) }
+    package func digest(salt: [UInt8]) -> [UInt8] {
+        let salted = salt + Array(json.utf8)
+        return salted.withUnsafeBufferPointer { TokenHash(sha256Of: $0).bytes }
+    }
 }
 
 /// A stored audit event.
@@ -136,6 +138,9 @@ package struct RecordedAuditEvent: Sendable, Hashable {
 
     /// Whether the details stay when their user is erased, and have no salt.
     private var isPlain: Bool { salt == nil && storedDigest == nil && event.kind.isOfSessions }
+
+    /// Whether it has a ``detailsDigest``.
+    package var hasDigest: Bool { isPlain || storedDigest != nil }
 
     /// ``AuditDetails/digest(salt:)``; nil if a version without seals added the event and it is not sealed.
     package var detailsDigest: [UInt8]? { isPlain ? event.details.digest(salt: []) : storedDigest }

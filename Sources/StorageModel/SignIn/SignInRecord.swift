@@ -109,7 +109,8 @@ package struct OneTimeUse: Sendable, Hashable {
     }
 }
 
-/// The record of a nonce that the server issued: not encrypted, because nobody is to read it.
+/// The record of a nonce that the server issued. It is not encrypted, because it contains nothing secret: the hash of
+/// the nonce, and a time.
 package enum IssuedNonce {
     /// The text is stored, and other versions of the server read it: it never changes.
     package static func purpose(_ provider: String) -> String { purposes + provider }

@@ -12,7 +12,7 @@ import Transactions
     @Test("A user approves a transaction, and the receipt proves it to a reader of the published keys")
     func approved() async throws {
         let clock = ManualClock()
-        let publicURL = EndpointURL("https://login.example.com", policy: .httpsOnly)
+        let publicURL = EndpointURL("https://login.example.com/", policy: .httpsOnly)
         try await SignInHarness.with(clock: clock.wallClock, configure: { $0.publicURL = publicURL }) { harness in
             let token = try #require(try await harness.session())
             var fields = try harness.transaction()
@@ -32,7 +32,7 @@ import Transactions
 
             let receipt = try #require(answer.json["receipt"]?.string)
             let claims = try await harness.app.receiptReader().claims(of: receipt)
-            #expect(claims["iss"] as? String == "https://login.example.com")
+            #expect(claims["iss"] as? String == "https://login.example.com", "the slash is left out")
             let publicID = try await harness.app.me(token).json["zenkey_sub"]?.string
             #expect(publicID != nil)
             #expect(claims["sub"] as? String == publicID)

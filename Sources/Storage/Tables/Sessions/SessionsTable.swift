@@ -32,7 +32,7 @@ package enum SessionsTable {
         try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
     }
 
-    /// The details of the audit event of a new session, which name nobody; nil if it has no event.
+    /// The details of the audit event of a new session, which identify no person; nil if it has no event.
     /// - Parameter origin: The hash of the identity. One byte tells the identities of a user apart, and confirms no
     ///   subject.
     package static func auditDetails(
