@@ -31,9 +31,9 @@ struct BoundTokenTests {
         let known = try await app.form("/auth/introspect", "token=\(tokens.token)")
         #expect(known.text("token_type") == "DPoP")
         #expect(known.json?["cnf"]?.object?["jkt"]?.string == key.thumbprint)
-        let refresh = try await app.form(
+        let refreshed = try await app.form(
             "/auth/introspect", "token=\(tokens.refreshToken)&token_type_hint=refresh_token")
-        #expect(refresh.json?["cnf"]?.object?["jkt"]?.string == key.thumbprint)
+        #expect(refreshed.json?["cnf"]?.object?["jkt"]?.string == key.thumbprint)
         let metadata = try await app.send(.get, "/.well-known/oauth-authorization-server", apiKey: nil)
         #expect(metadata.json?["dpop_signing_alg_values_supported"]?.array?.compactMap(\.string) == ["ES256"])
         #expect(try await app.form("/auth/revoke", "token=\(tokens.token)").status == 200)
