@@ -160,6 +160,7 @@ extension Feature {
     package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
     package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding? { nil }
     package var registration: (any PageRegistration)? { nil }
+    package var keyProofs: (any KeyProofs)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }

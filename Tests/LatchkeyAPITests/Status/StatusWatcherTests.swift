@@ -91,6 +91,7 @@ extension StatusRoutes: APIFeature {
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
     func erasing(_ user: UserID, with useCases: UseCases) -> AccountEnding? { nil }
     var registration: (any PageRegistration)? { nil }
+    var keyProofs: (any KeyProofs)? { nil }
 
     func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
