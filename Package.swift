@@ -255,7 +255,7 @@ let package = Package(
         .target(
             name: "Examination",
             dependencies: [
-                "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
+                "CommandLineSupport", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),

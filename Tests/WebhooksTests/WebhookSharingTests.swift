@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "Two instances share the endpoints under load: each event once and in the order of its user, also when one ends",
+        "Two instances share endpoints under load: each event once and in the order of its user, also when one ends",
         arguments: Engine.allCases)
     func shared(engine: Engine) async throws {
         let bench = try WebhookBench(engine)
