@@ -255,6 +255,153 @@ import Testing
         #expect(again == taken)
     }
 
+    private func row(_ serial: Int64, dueIn seconds: Int64 = 0, attempts: Int = 1) -> WebhookBacklog {
+        WebhookBacklog(
+            serial: serial, attempts: attempts, dueAt: Self.start.advanced(bySeconds: seconds), since: Self.start,
+            error: "500")
+    }
+
+    @Test("An event that is taken ends its user's waits; the wait is measured from the first failure on")
+    func attempts() {
+        var queue = queue([UserID(1): row(1, attempts: 7)])
+        let now = Self.start.advanced(bySeconds: 100)
+        _ = queue.next(at: now)
+        queue.finishReading(
+            of: UserID(1), [event(1, of: 1), event(2, of: 1)], through: 2, givingUpBefore: Self.never)
+        #expect(send(&queue, at: now)?.serial == 1)
+        queue.finish(event(1, of: 1), .delivered, at: now)
+        #expect(send(&queue, at: now)?.serial == 2)
+        queue.finish(event(2, of: 1), .failed("503", retryAfter: nil), at: now)
+        let row = WebhookBacklog(
+            serial: 2, attempts: 1, dueAt: now.advanced(bySeconds: 5), since: Self.start, error: "503")
+        #expect(queue.backlog == [UserID(1): row])
+    }
+
+    @Test("A receiver that takes an event ends the pause; of two pauses the longer one counts")
+    func pauses() {
+        var queue = queue { $0.inFlight = 2 }
+        take([1, 2, 3, 4], &queue)
+        #expect(sendAll(&queue).map(\.serial) == [1, 2])
+        queue.finish(event(1, of: 1), .failed("429", retryAfter: .seconds(60)), at: Self.start)
+        #expect(send(&queue) == nil)
+        queue.finish(event(2, of: 2), .delivered, at: Self.start)
+        #expect(sendAll(&queue).map(\.serial) == [3, 4])
+        queue.finish(event(3, of: 3), .failed("429", retryAfter: .seconds(60)), at: Self.start)
+        queue.finish(event(4, of: 4), .failed("429", retryAfter: .seconds(10)), at: Self.start)
+        #expect(queue.next(at: Self.start.advanced(bySeconds: 59)) == nil)
+        #expect(queue.next(at: Self.start.advanced(bySeconds: 60)) != nil)
+    }
+
+    @Test("When an endpoint that was down takes an event, all users in the backlog are due, and stored so")
+    func up() {
+        var queue = queue([UserID(1): row(1), UserID(2): row(2, dueIn: 3600, attempts: 11)]) { $0.failures = 1 }
+        take([], &queue, from: 3)
+        for (seconds, result) in [(0, .failed("500", retryAfter: nil)), (5, .delivered)]
+            as [(Int64, WebhookQueue.Result)]
+        {
+            let now = Self.start.advanced(bySeconds: seconds)
+            #expect(queue.next(at: now) == .read(UserID(1), from: 1, through: 2))
+            queue.finishReading(of: UserID(1), [event(1, of: 1)], through: 2, givingUpBefore: Self.never)
+            _ = send(&queue, at: now)
+            queue.finish(event(1, of: 1), result, at: now)
+        }
+        let now = Self.start.advanced(bySeconds: 5)
+        #expect(queue.backlog[UserID(2)]?.dueAt == now)
+        #expect(queue.takeProgress()?.backlog[UserID(2)]??.dueAt == now)
+    }
+
+    @Test("Of users in the backlog the one that is due first is next, then the one with the earliest event")
+    func turns() {
+        let rows = [
+            UserID(1): row(1, dueIn: 1), UserID(2): row(9), UserID(3): row(5), UserID(4): row(2, dueIn: 9),
+        ]
+        var queue = queue(rows) { $0.retries = 4 }
+        let now = Self.start.advanced(bySeconds: 1)
+        var users: [Int64] = []
+        while case .read(let user, _, _) = queue.next(at: now) { users.append(user.number) }
+        #expect(users == [3, 2, 1])
+    }
+
+    @Test("The place of a repetition is free again when it has ended")
+    func places() {
+        var queue = queue([UserID(1): row(1), UserID(2): row(2)]) { $0.retries = 1 }
+        #expect(queue.next(at: Self.start) == .read(UserID(1), from: 1, through: 0))
+        #expect(queue.next(at: Self.start) == nil)
+        queue.failReading(of: UserID(1))
+        #expect(queue.next(at: Self.start) == .read(UserID(1), from: 1, through: 0))
+        queue.finishReading(of: UserID(1), [], through: 0, givingUpBefore: Self.never)
+        #expect(queue.next(at: Self.start) == .read(UserID(2), from: 2, through: 0))
+    }
+
+    @Test("After a full page without an event to send, the user's next page is read")
+    func pages() {
+        var queue = queue([UserID(1): row(1)]) { $0.page = 2 }
+        take([], &queue, from: 6)
+        #expect(queue.next(at: Self.start) == .read(UserID(1), from: 1, through: 5))
+        let later = Self.start.advanced(bySeconds: 1)
+        queue.finishReading(of: UserID(1), [event(1, of: 1), event(3, of: 1)], through: 5, givingUpBefore: later)
+        #expect(queue.next(at: Self.start) == .read(UserID(1), from: 4, through: 5))
+        queue.finishReading(of: UserID(1), [event(4, of: 1)], through: 5, givingUpBefore: later)
+        #expect(queue.backlog.isEmpty && queue.takeProgress()?.dropped == 3)
+    }
+
+    @Test("What is given up is counted once, and only if the endpoint would have got it")
+    func givenUp() {
+        func signIn(_ serial: Int64, _ details: String) -> WebhookEvent {
+            WebhookEvent(
+                serial: serial, user: UserID(serial), time: Self.start, kind: "session.created",
+                details: AuditDetails(recorded: details), publicID: "u-\(serial)")
+        }
+        let later = Self.start.advanced(bySeconds: 1)
+        // A sign-in that registered its user is a user.created.
+        var queue = queue(types: [.userCreated])
+        queue.take([signIn(1, "{}"), signIn(2, #"{"new_user":true}"#)], through: 2, givingUpBefore: later)
+        #expect(queue.takeProgress()?.droppedSerials == 2...2)
+        // That of a user in the backlog is given up when it is read again.
+        queue = self.queue([UserID(1): row(1)])
+        queue.take([event(2, of: 1)], through: 2, givingUpBefore: later)
+        #expect(queue.takeProgress()?.dropped == 0)
+        _ = queue.next(at: later)
+        queue.finishReading(of: UserID(1), [event(2, of: 1)], through: 2, givingUpBefore: later)
+        #expect(queue.takeProgress()?.dropped == 1)
+    }
+
+    @Test("What was given up, or passed over, and could not be stored is stored later, with what came since")
+    func restoreGivenUp() throws {
+        let later = Self.start.advanced(bySeconds: 1)
+        var queue = queue()
+        queue.take([event(3, of: 1, kind: "identity.linked")], through: 3, givingUpBefore: Self.never)
+        let passed = queue.takeProgress()
+        queue.restore(try #require(passed))
+        #expect(queue.takeProgress() == passed && passed?.cursor == 3)
+        queue.take([event(5, of: 1), event(4, of: 2)], through: 5, givingUpBefore: later)
+        let taken = queue.takeProgress()
+        #expect(taken?.droppedSerials == 4...5)
+        queue.restore(try #require(taken))
+        queue.take([event(8, of: 1)], through: 8, givingUpBefore: later)
+        let again = queue.takeProgress()
+        #expect(again?.dropped == 3 && again?.droppedSerials == 4...8)
+    }
+
+    @Test("The oldest is the first event that waits in memory, or the first failure of a user in the backlog")
+    func oldest() {
+        var queue = queue()
+        #expect(queue.oldest == nil)
+        let (first, second) = (Self.start.advanced(bySeconds: -20), Self.start.advanced(bySeconds: -10))
+        let events = [event(1, of: 1, at: first), event(2, of: 2, at: second)]
+        queue.take(events, through: 2, givingUpBefore: Self.never)
+        #expect(queue.oldest == first)
+        _ = sendAll(&queue)
+        queue.finish(events[0], .failed("500", retryAfter: nil), at: Self.start)
+        #expect(queue.oldest == second)
+        queue.finish(events[1], .delivered, at: Self.start)
+        #expect(queue.oldest == Self.start)
+        let due = Self.start.advanced(bySeconds: 5)
+        _ = queue.next(at: due)
+        queue.finishReading(of: UserID(1), [], through: 2, givingUpBefore: Self.never)
+        #expect(queue.oldest == nil)
+    }
+
     @Test("A request that was stopped is neither delivered nor failed")
     func stopped() {
         var queue = queue()

@@ -196,6 +196,41 @@ import Testing
         #expect(try await bench.claim(for: "a", at: later) != nil)
     }
 
+    @Test(
+        "While the store takes nothing, each event is sent once; after the lease it may come again, with its id",
+        arguments: Engine.allCases)
+    func fullDisk(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        let receiver = Receiver()
+        let worker = try bench.worker(receiver)
+        func isWarned(_ text: String) -> Bool { bench.log.lines.contains { $0.message.contains(text) } }
+        try await bench.delivering(worker) {
+            try await until { worker.figures.isHeld }
+            try await bench.refuseProgress(engine)
+            for round in 0..<6 { try await bench.record(of: users[round % 2]) }
+            try await until { receiver.taken.count == 6 }
+            try await until { isWarned("could not store how far") }
+            #expect(try await bench.store.webhook("crm")?.cursor == 0)
+            try await bench.takeProgress(engine)
+            try await until { try await bench.isDone() }
+            #expect(receiver.sent.count == 6, "this instance knows what it has sent")
+
+            try await bench.refuseProgress(engine)
+            for round in 0..<6 { try await bench.record(of: users[round % 2]) }
+            try await until { receiver.taken.count == 12 }
+            bench.clock.advance(bySeconds: 31)
+            try await until { !worker.figures.isHeld }
+            try await until { isWarned("could not read how far") }
+            try await bench.takeProgress(engine)
+            try await until { try await bench.isDone() }
+        }
+        #expect(receiver.taken.count == 12)
+        #expect(Set(receiver.sent.map(\.id)).count == 12, "duplicates have the same id")
+        for user in 1...2 { #expect(receiver.taken(of: "user-\(user)") == receiver.taken(of: "user-\(user)").sorted()) }
+    }
+
     @Test("A replay sends the events again, with the ids that they had", arguments: Engine.allCases)
     func replay(engine: Engine) async throws {
         let bench = try WebhookBench(engine)
@@ -283,13 +318,169 @@ import Testing
         #expect(try await bench.store.webhook("crm") == nil)
     }
 
-    @Test("A log line tells that no server delivered for longer than the audit log is kept")
-    func gap() async throws {
+    @Test(
+        "A log line tells that no server delivered for longer than the audit log is kept",
+        arguments: [(86_400, false), (86_401, true)])
+    func gap(seconds: Int64, isTold: Bool) async throws {
         let bench = try WebhookBench(.sqlite)
         try await bench.begin()
-        bench.clock.advance(bySeconds: 86_401)
+        bench.clock.advance(bySeconds: seconds)
         let worker = try bench.worker(Receiver(), retention: .seconds(86_400))
         try await bench.delivering(worker) { try await until { worker.figures.isHeld } }
-        #expect(bench.log.lines.contains { $0.message.contains("no server has delivered") })
+        #expect(bench.log.lines.contains { $0.message.contains("no server has delivered") } == isTold)
+    }
+
+    @Test("Of a registration the session is sent after the user was taken")
+    func registration() async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(1)
+        try await bench.begin()
+        try await bench.record("session.created", of: users[0]) { $0.add("new_user", true) }
+        let receiver = Receiver { _, _, count in OutboundResponse(status: count == 0 ? 500 : 200) }
+        try await bench.delivering(try bench.worker(receiver)) {
+            try await until { try await !bench.store.webhookBacklog("crm").isEmpty }
+            #expect(receiver.sent.count == 1)
+            bench.clock.advance(bySeconds: 5)
+            try await until { try await bench.isDone() }
+        }
+        let types = receiver.requests.map { (try? JSONValue(parsing: $0.body))?.object?["type"]?.string }
+        #expect(types == ["user.created", "user.created", "session.created"])
+    }
+
+    @Test("A worker with nothing to deliver keeps its endpoint", arguments: Engine.allCases)
+    func renewal(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        try await bench.begin()
+        let worker = try bench.worker(Receiver())
+        try await bench.delivering(worker) {
+            try await until { worker.figures.isHeld }
+            for _ in 0..<4 {
+                bench.clock.advance(bySeconds: 11)
+                let end = bench.clock.now.advanced(bySeconds: 30)
+                try await until { try await bench.store.webhook("crm")?.heldUntil == end }
+            }
+        }
+    }
+
+    @Test(
+        "An endpoint that an administrator sets back, or another instance has, is taken anew",
+        arguments: [true, false])
+    func lost(isSetBack: Bool) async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(1)
+        try await bench.begin()
+        try await bench.record(of: users[0])
+        let receiver = Receiver()
+        let worker = try bench.worker(receiver)
+        try await bench.delivering(worker) {
+            try await until { try await bench.isDone() }
+            if isSetBack {
+                let event = AuditEvent(at: bench.clock.now, .webhookReplayed, user: nil, by: .operating("pat"))
+                #expect(try await bench.store.replayWebhook("crm", after: 0, recording: event))
+                try await until { receiver.sent.count == 2 }
+            } else {
+                try await bench.store.writes.submit { db in
+                    try db.perform("UPDATE webhook_endpoints SET holder = 'other', held_until = held_until + 20")
+                }
+                try await bench.record(of: users[0])
+                try await until { !worker.figures.isHeld }
+                bench.clock.advance(bySeconds: 60)
+            }
+            try await until { try await bench.isDone() }
+        }
+        #expect(try await bench.store.webhook("crm")?.delivered == 2)
+    }
+
+    @Test("A new endpoint gets the events from the start of its server on", arguments: Engine.allCases)
+    func beginning(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(1)
+        let start = bench.clock.now
+        for seconds in [-1, 0, 5] as [Int64] {
+            let event = AuditEvent(
+                at: start.advanced(bySeconds: seconds), AuditEvent.Kind("user.edited"), user: users[0], by: .user)
+            try await bench.store.addAuditEvent(event)
+        }
+        let claim = try await bench.store.claimWebhook(
+            "crm", salt: "salt", beginning: start, for: "a", at: start.advanced(bySeconds: 9), seconds: 30)
+        #expect(claim?.row.cursor == 1)
+        #expect(try await bench.store.webhookSerial(before: start) == 1)
+        #expect(try await bench.store.webhookSerial(before: start.advanced(bySeconds: 6)) == 3)
+    }
+
+    @Test(
+        "What is set back forgets the waits of later events, and skips no event; a former instance stores nothing",
+        arguments: Engine.allCases)
+    func setBack(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        let now = bench.clock.now
+        let claim = try #require(try await bench.claim(for: "a"))
+        var progress = WebhookProgress(cursor: 5)
+        for (user, serial) in zip(users, [2, 4] as [Int64]) {
+            progress.backlog[user] = WebhookBacklog(serial: serial, attempts: 1, dueAt: now, since: now, error: "500")
+        }
+        #expect(try await bench.store.commitWebhook(claim.row, progress, for: "a", at: now, seconds: 30))
+        let event = AuditEvent(at: now, .webhookReplayed, user: nil, by: .operating("pat"))
+        for (serial, cursor) in [(2, 2), (9, 2)] as [(Int64, Int64)] {
+            #expect(try await bench.store.replayWebhook("crm", after: serial, recording: event))
+            #expect(try await bench.store.webhook("crm")?.cursor == cursor)
+            #expect(try await Array(bench.store.webhookBacklog("crm").keys) == [users[0]])
+        }
+        #expect(try await !bench.store.commitWebhook(claim.row, progress, for: "a", at: now, seconds: 30))
+        // Only who has it releases it.
+        try await bench.store.releaseWebhook("crm", of: "b")
+        #expect(try await bench.store.webhook("crm")?.holder == "a")
+    }
+
+    @Test("The waits of an endpoint go with it", arguments: Engine.allCases)
+    func purgeWaits(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(1)
+        let now = bench.clock.now
+        for name in ["crm", "erp"] {
+            let claim = try #require(try await bench.claim(name, for: "a"))
+            var progress = WebhookProgress(cursor: 1)
+            progress.backlog[users[0]] = WebhookBacklog(serial: 1, attempts: 1, dueAt: now, since: now, error: "500")
+            let time = name == "crm" ? now : now.advanced(bySeconds: 1)
+            #expect(try await bench.store.commitWebhook(claim.row, progress, for: "a", at: time, seconds: 30))
+        }
+        #expect(try await bench.store.purgeWebhooks(before: now.advanced(bySeconds: 1)) == 2)
+        #expect(try await bench.store.webhookBacklog("crm").isEmpty)
+        #expect(try await bench.store.webhookBacklog("erp").count == 1)
+    }
+
+    @Test("More events than one reading takes are all sent")
+    func manyEvents() async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        let time = bench.clock.now
+        try await bench.store.writes.submit { db in
+            for number in 0..<600 {
+                try AuditTable.insert(
+                    AuditEvent(at: time, AuditEvent.Kind("user.edited"), user: users[number % 2], by: .user), in: db)
+            }
+        }
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) { try await until { try await bench.isDone() } }
+        #expect(receiver.taken.count == 600)
+    }
+
+    @Test("Events of a user who was merged into another one have the public id that the merge recorded")
+    func mergedAway() async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(1)
+        try await bench.begin()
+        try await bench.record(of: users[0])
+        let user = try await bench.store.writes.submit { db in try UsersTable.user(users[0], in: db) }
+        let gone = try #require(user)
+        let event = AuditEvent(
+            at: bench.clock.now, .userMergedAway, user: users[0], by: .operating("pat"),
+            details: AuditDetails { $0.add(erased: gone) })
+        #expect(try await bench.store.deleteUser(users[0], in: nil, recording: event))
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) { try await until { try await bench.isDone() } }
+        #expect(receiver.sent.map(\.user) == ["user-1", "user-1"])
     }
 }

@@ -56,7 +56,7 @@ extension BackchannelAuthentication {
         switch outcome {
         case nil: return .json(.ok, capacity: 64) { $0.add("auth_req_id", handle.exposed) }
         case .signedIn(let signedIn):
-            let given = try await api.useCases.sessions.given(signedIn)
+            let given = try await api.given(signedIn, to: admission)
             return given.response(feature.settings.async302 ? .found : .ok) { json, _ in
                 json.add("auth_req_id", handle.exposed)
             }

@@ -78,7 +78,8 @@ struct WebhookConfigurationTests {
     @Test(
         "Events that the audit log does not have are refused",
         arguments: [
-            ("'*'", true), ("user.created", true), ("session.*", true), ("user.updated", false),
+            ("'*'", true), ("user.created", true), ("session.*", true), ("session.created", true),
+            ("session.ended", true), ("user.updated", false),
             ("[identity.*, user.deleted]", false),
         ])
     func unrecorded(events: String, isRefused: Bool) {
@@ -86,6 +87,14 @@ struct WebhookConfigurationTests {
             "audit: {sign_ins: false}\n"
                 + "webhooks: [{url: 'https://a.example', secret: \(Self.secret), events: \(events)}]")
         #expect(found.isEmpty != isRefused && found.allSatisfy { $0.contains("set audit.sign_ins to true") })
+    }
+
+    @Test("A name has 1 to 64 letters, digits, dots, underscores and hyphens", arguments: [1, 64, 65])
+    func names(length: Int) {
+        let name = String(String(repeating: "aZ9._-", count: 11).prefix(length))
+        let found = LatchkeyConfigurationTests.problems(
+            Self.text("[{url: 'https://a.example', secret: \(Self.secret), name: '\(name)'}]"))
+        #expect(found.isEmpty == (1...64).contains(length), "\(found)")
     }
 
     @Test("A short audit log and plain http to another machine have warnings")
