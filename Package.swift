@@ -255,7 +255,7 @@ let package = Package(
         .target(
             name: "Examination",
             dependencies: [
-                "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
+                "CommandLineSupport", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -338,8 +338,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP",
-                "Primitives", "Storage", "StorageModel",
+                "CommandLineSupport", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OutboundHTTP", "Primitives", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -533,8 +533,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel", "TestSupport",
-                "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
+                "LatchkeyAPI", "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel",
+                "TestSupport", "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

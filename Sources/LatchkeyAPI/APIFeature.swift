@@ -20,6 +20,9 @@ public protocol APIRoutes: Sendable {
 
 /// What a feature adds to the API. `Feature` has defaults for a feature that adds nothing.
 package protocol APIFeature: APIRoutes {
+    /// The requests that it sends to other systems, as Path Item Objects of the OpenAPI document, by name.
+    static var webhooks: [(name: String, value: JSONValue?)] { get }
+
     /// The patterns of its routes whose `GET` or `POST` begins a sign-in. They are refused first in an overload.
     static var startPaths: [String] { get }
 

@@ -146,6 +146,7 @@ package protocol Feature: BasicFeature, APIFeature {
 }
 
 extension Feature {
+    package static var webhooks: [(name: String, value: JSONValue?)] { [] }
     package static var startPaths: [String] { [] }
     package func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,

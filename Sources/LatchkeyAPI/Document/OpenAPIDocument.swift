@@ -13,6 +13,7 @@ package struct OpenAPIDocument: Sendable {
     /// The path of the API; empty for the root.
     let path: String
     private let operations: [APIOperation]
+    private let webhooks: [(name: String, value: JSONValue?)]
     private let schemas: [(name: String, value: JSONValue?)]
 
     /// - Parameter routes: Those of the server. Some need another feature, which it may lack. Nil for all.
@@ -28,6 +29,7 @@ package struct OpenAPIDocument: Sendable {
             routes?.contains { $0 == (operation.method.rawValue, operation.path) } ?? true
         }
         operations = APIOperation.ofCore + ofFeatures
+        webhooks = features.flatMap { $0.webhooks }
         let schemas = [APISchema.components, APISchema.bodies] + features.map { $0.schemas }
         self.schemas = schemas.joined().map { ($0.key, $0.value.json) }
     }
@@ -44,7 +46,7 @@ package struct OpenAPIDocument: Sendable {
             ],
             "servers": [["url": .string(path.isEmpty ? "/" : path)]],
             "tags": .array(APIOperation.Tag.allCases.map { ["name": .string($0.rawValue)] }),
-            "paths": paths, "components": components(&responses),
+            "paths": paths, "webhooks": .object(of: webhooks), "components": components(&responses),
         ]
     }
 

@@ -85,6 +85,7 @@ import Testing
 /// The routes without the rest of the feature, which needs a service.
 extension StatusRoutes: APIFeature {
     static var schemas: KeyValuePairs<String, APISchema> { [:] }
+    static var webhooks: [(name: String, value: JSONValue?)] { [] }
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
