@@ -21,7 +21,7 @@ package struct BoundTokensSettings: FeatureSettings {
         }
         return clients.filter { $0.client.rules.boundTokens != .off }.compactMap { key, client in
             let text = "the client \(client.id.text) has dpop_bound_tokens"
-            guard configuration.publicURL != nil else {
+            guard configuration.publicURL != nil || configuration.http.hosts.allSatisfy(Self.isLoopback) else {
                 return (key, text + ", whose proofs name the URL of the request", "set public_url")
             }
             let others = clients.map(\.client).filter { $0.id == client.id }
@@ -31,6 +31,9 @@ package struct BoundTokensSettings: FeatureSettings {
             return nil
         }
     }
+
+    /// There the address that the server is bound to is its URL.
+    private static func isLoopback(_ host: String) -> Bool { IPAddress(host)?.isLoopback ?? false }
 }
 
 /// Session tokens that are bound to keys of apps (DPoP, RFC 9449; docs/sessions.md): whoever steals a token cannot use

@@ -50,6 +50,7 @@ extension BackchannelAuthentication {
     private func poll(
         _ api: LatchkeyAPI, _ request: Request, _ admission: Admission, at provider: String
     ) async throws -> Response {
+        let admission = try api.proving(admission, request)
         let handle = request.handle
         let outcome = try await poll(
             handle, at: provider, for: admission.caller, givingBackTo: api.allowance(.promptsPerCaller))

@@ -32,7 +32,8 @@ extension LatchkeyAPI {
         admitting(rule, immediate: { api, request, admission in .task { try await route(api, request, admission) } })
     }
 
-    /// - Throws: 400 for a proof of the caller's key that does not hold.
+    /// The terms of a caller who gets a session, with the proof of its key, if it has one.
+    /// - Throws: 400 for a proof that does not hold.
     package func proving(_ admission: Admission, _ request: Request) throws(APIError) -> Admission {
         guard let keyProofs else { return admission }
         let proof = try keyProofs.proof(of: request, to: self)
@@ -42,6 +43,9 @@ extension LatchkeyAPI {
     /// As ``admitting(_:_:)``, for routes that do something before they wait, or need not wait.
     package func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
         { request in
+            let proving = { @Sendable (admission: Admission) throws(APIError) in
+                rule == .entering || rule == .enteringOrPage ? try self.proving(admission, request) : admission
+            }
             let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
             switch rule {
             case .keyed, .service: break
@@ -49,9 +53,8 @@ extension LatchkeyAPI {
             }
             if let page { return try route(self, request, page) }
             switch try rule == .service ? self.serviceAdmission(of: request) : self.admission(of: request) {
-            case .value(let admission): return try route(self, request, self.proving(admission, request))
-            case .task(let work):
-                return .task { try await route(self, request, self.proving(try await work(), request)).run() }
+            case .value(let admission): return try route(self, request, proving(admission))
+            case .task(let work): return .task { try await route(self, request, proving(try await work())).run() }
             }
         }
     }

@@ -86,7 +86,10 @@ package struct OpenAPIDocument: Sendable {
             "allowedOrigin": key(
                 "Origin", in: "header",
                 "A web frontend on an allowed origin needs no key; its browser sends this field."),
-            "session": http("bearer", "The `token` of a sign-in."),
+            "session": http(
+                "bearer",
+                "The `token` of a sign-in. One that is bound to a key is sent as `Authorization: DPoP`, with a "
+                    + "proof in the field `DPoP` (RFC 9449)."),
             "sessionCookie": key(
                 sessionCookie, in: "cookie",
                 "A browser’s session. It allows changes only if the browser reports a page of this server "

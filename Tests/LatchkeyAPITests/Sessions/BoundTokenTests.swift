@@ -213,7 +213,9 @@ struct BoundTokenTests {
         let app = try TestApp.withKeys(.off)
         let answer = try await app.signIn(with: AppKey())
         #expect(answer.text("token_type") == "bearer")
-        #expect(try await app.me(try #require(answer.text("token"))).status == 200)
+        let tokens = try #require(Tokens(answer))
+        #expect(try await app.me(tokens.token).status == 200)
+        #expect(try await app.refresh(tokens.refreshToken, with: AppKey()).text("token_type") == "bearer")
     }
 
     @Test(
@@ -262,7 +264,7 @@ struct BoundTokenTests {
         // A copy that was used shows that there is a thief, as for every session.
         _ = try #require(Tokens(try await app.refresh(renewed.refreshToken, with: key)))
         #expect(try await app.refresh(tokens.refreshToken, with: key).error == "invalid_grant")
-        #expect(try await second.me(renewed.token, key).error == "invalid_token")
+        #expect(try await app.me(renewed.token, key).error == "invalid_token")
         #expect(try await app.refresh(bare, with: key).error == "invalid_grant")
     }
 
@@ -306,6 +308,36 @@ struct BoundTokenTests {
         }
     }
 
+    @Test("is given again for an exchange whose answer was lost", arguments: LostAnswerTests.Engine.allCases)
+    func lostExchange(_ engine: LostAnswerTests.Engine) async throws {
+        let app = try TestApp.withKeys(.optional, store: engine.store())
+        let key = AppKey()
+        let challenge = try #require(CodeVerifier(SignInBody.verifier)).challenge
+        let started = try await app.send(
+            .get,
+            "/auth/zenkey/start?client_type=ios&redirect_uri=com.example.app://cb&mccmnc=310410"
+                + "&code_challenge=\(challenge)&code_challenge_method=S256", [.accept: "text/html"], apiKey: nil)
+        let asked = started.parameters
+        app.carrier.script { $0.nonce = asked["nonce"] }
+        let cookies = started.newCookies.map { "\($0)=\($1)" }.joined(separator: "; ")
+        let done = try await app.send(
+            .get, "/auth/zenkey/callback?code=CODE-1&state=\(try #require(asked["state"]))", [.cookie: cookies],
+            apiKey: nil)
+        let body = "session_id=\(try #require(done.parameters["session_id"]))&code_verifier=\(SignInBody.verifier)"
+        func exchange(_ app: TestApp, _ key: AppKey) async throws -> Answer {
+            let proof = try ProofDraft(.post, "/auth/session", by: key, at: app.clock.now).text
+            let type = "application/x-www-form-urlencoded"
+            return try await app.send(.post, "/auth/session", [.contentType: type, .dpop: proof], body: body)
+        }
+        let first = try #require(Tokens(try await exchange(app, key)))
+        for instance in [app, try TestApp.withKeys(.optional, beside: app)] {
+            let stolen = try await exchange(instance, AppKey())
+            #expect(stolen.status == 401 && Tokens(stolen) == nil, "\(stolen.body)")
+            #expect(Tokens(try await exchange(instance, key)) == first)
+            #expect(try await instance.me(first.token, key).status == 200)
+        }
+    }
+
     @Test("is required: no app gets in without a key, and sessions from before must be bound")
     func required() async throws {
         let before = try TestApp.withKeys(.optional)
@@ -338,7 +370,7 @@ extension TestApp {
             beside: other, store: store, client: { $0.boundTokens = rule }, registration: registration,
             accessTokenForm: {
                 isJWT ? JWTAccessTokens(issuer: "https://login.example/base", clients: [client], keys: $0) : nil
-            }, features: rule == .off ? [] : [BoundTokensFeature()])
+            }, features: [BoundTokensFeature()])
     }
 
     /// Signs in with a proof of a key.
