@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-internal import Primitives
 internal import SignIn
 
 extension ClientDraft {
