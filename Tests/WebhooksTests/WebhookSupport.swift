@@ -187,7 +187,7 @@ struct WebhookBench: Sendable {
             case .postgres:
                 try db.perform(
                     """
-                    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
                     $$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END$$
                     """)
                 try db.perform(SQL("CREATE TRIGGER refuse \(event) EXECUTE FUNCTION refuse()"))
