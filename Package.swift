@@ -38,6 +38,7 @@ let package = Package(
         .trait(name: "Administration", description: "The commands for accounts, API keys, the vault and the database"),
         .trait(name: "AuditSeals", description: "Seals of the audit log, with which a later change of it shows"),
         .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
+        .trait(name: "BoundTokens", description: "Session tokens that are bound to keys of apps (DPoP)"),
         .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
         .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
         .trait(name: "Linking", description: "Further identities of a user, at other providers"),
@@ -57,8 +58,8 @@ let package = Package(
         .trait(name: "Webhooks", description: "Signed events of accounts and sessions for other systems"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
-            "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
-            "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
+            "AccountMigration", "Administration", "AuditSeals", "Backchannel", "BoundTokens", "Capsules",
+            "Examination", "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
             "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "StatusPage",
             "TelemetryExport", "Transactions", "Webhooks", "Zephr",
         ]),
@@ -233,6 +234,14 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        // Session tokens that are bound to keys of apps.
+        .target(
+            name: "BoundTokens",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "StorageModel", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
         // The capsules of failed sign-ins, and their replays.
         .target(
             name: "Capsules",
@@ -246,7 +255,7 @@ let package = Package(
         .target(
             name: "Examination",
             dependencies: [
-                "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
+                "CommandLineSupport", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService",
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -329,8 +338,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OutboundHTTP",
-                "Primitives", "Storage", "StorageModel",
+                "CommandLineSupport", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OutboundHTTP", "Primitives", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -351,6 +360,7 @@ let package = Package(
                 .target(name: "Administration", condition: .when(traits: ["Administration"])),
                 .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
+                .target(name: "BoundTokens", condition: .when(traits: ["BoundTokens"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
                 .target(name: "Examination", condition: .when(traits: ["Examination"])),
                 .target(name: "Linking", condition: .when(traits: ["Linking"])),
@@ -464,7 +474,7 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "AccountMigration", "Administration", "Backchannel", "HTTPServer", "LatchkeyAPI",
+                "AccountMigration", "Administration", "Backchannel", "BoundTokens", "HTTPServer", "LatchkeyAPI",
                 "LatchkeyConfiguration", "LatchkeyService", "Linking", "NativeSignIn", "Observability",
                 "OpenIDConnect", "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout",
                 "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "SignIn", "StatusPage",
@@ -523,8 +533,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel", "TestSupport",
-                "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
+                "LatchkeyAPI", "LatchkeyConfiguration", "PostgreSQL", "Primitives", "Storage", "StorageModel",
+                "TestSupport", "Webhooks", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

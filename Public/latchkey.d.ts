@@ -20,6 +20,11 @@ export interface Options {
   trustedOrigins?: string[];
   /** Keeps tokens beyond the page. Every script of the page can read them there. */
   storage?: Storage;
+  /**
+   * Binds the tokens to a key that no script can read, if the server's client allows it (DPoP). For pages of another
+   * origin than Latchkey's; trustedOrigins must know DPoP then.
+   */
+  dpop?: boolean;
   /** Called when a request finds that the session has ended. */
   onSignedOut?: () => void;
 }

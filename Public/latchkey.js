@@ -8,9 +8,8 @@ const VERIFICATIONS = "/users/me/phone/verifications";
 const TOKENS = "latchkey.tokens";
 const REFRESHED = "latchkey.refreshed";
 
-/** What configure() takes. */
 const OPTIONS = [
-  "baseURL", "clientID", "apiKey", "provider", "redirectURI", "trustedOrigins", "storage", "onSignedOut",
+  "baseURL", "clientID", "apiKey", "provider", "redirectURI", "trustedOrigins", "storage", "dpop", "onSignedOut",
 ];
 
 /** A pending sign-in, link or verification is forgotten after this time, in milliseconds. */
@@ -154,10 +153,10 @@ export class Latchkey {
       throw own("untrusted_origin", "The session is sent to Latchkey and to trustedOrigins only.");
     }
     if (this.#byCookie) return this.#twice(request, (again) => fetch(again));
-    return this.#twice(request, (again, tokens) => {
-      again.headers.set("Authorization", "Bearer " + tokens.token);
+    return this.#twice(request, async (again, { token, isBound }) => {
+      again.headers.set("Authorization", `${isBound ? "DPoP" : "Bearer"} ${token}`);
       if (origin === this.#origin && this.#options.apiKey) again.headers.set("X-API-KEY", this.#options.apiKey);
-      return fetch(again, { credentials: "omit" });
+      return fetch(await this.#proved(again, token), { credentials: "omit" });
     });
   }
 
@@ -355,7 +354,6 @@ export class Latchkey {
     return token ? this.#ask("POST", VERIFICATIONS, { ...number, [field]: token }) : null;
   }
 
-  /** Sends the browser to the operator, over the mobile network, to verify the number. */
   async #visitVerifier(number, appState) {
     const { redirectURI, storage } = this.#options;
     if (!this.#byCookie && !storage) {
@@ -393,22 +391,29 @@ export class Latchkey {
     }
   }
 
-  /** Starts or refreshes a session. */
   async #enter(path, fields) {
     this.#keep(await this.#call("POST", path, this.#forPage(fields)));
   }
 
-  /** Fields of a page, which needs no API key on Latchkey's own origin. */
   #forPage(fields) {
     return this.#byCookie ? { ...fields, client_type: "web" } : fields;
   }
 
-  /** Sends a request without a session. */
   async #call(method, path, fields) {
     const headers = fields ? { "Content-Type": "application/json" } : {};
     if (!this.#byCookie && this.#options.apiKey) headers["X-API-KEY"] = this.#options.apiKey;
     const credentials = this.#byCookie ? "same-origin" : "omit";
-    return answered(fetch(this.#base + path, { method, headers, body: fields && JSON.stringify(fields), credentials }));
+    const init = { method, headers, body: fields && JSON.stringify(fields), credentials };
+    return answered(this.#proved(new Request(this.#base + path, init)).then(fetch));
+  }
+
+  /** A request with the proof of the page's key. */
+  async #proved(request, token) {
+    if (this.#options.dpop && !this.#byCookie) {
+      const { proof } = await import("./latchkey-dpop.js");
+      request.headers.set("DPoP", await proof(request.method, request.url, token));
+    }
+    return request;
   }
 
   async #ask(method, path, fields) {
@@ -478,6 +483,7 @@ export class Latchkey {
     }
     this.#tokens = answer && {
       token: answer.token, refreshToken: answer.refresh_token, expiresAt: Date.now() + answer.expires * 1000,
+      isBound: answer.token_type === "DPoP",
     };
     if (!storage) return;
     if (answer) storage.setItem(TOKENS, JSON.stringify(this.#tokens));
@@ -489,7 +495,6 @@ function own(error, error_description, status) {
   return new LatchkeyError({ error, error_description }, status);
 }
 
-/** What the API calls the operator of a sign-in by phone number. */
 function operatorOf({ operator, mccmnc }) {
   return { operator, mccmnc };
 }
@@ -510,7 +515,6 @@ function fallbackAfter(error, number) {
   return { status: "fallback", reason: error.error, next, providers, ...operatorOf(number), error };
 }
 
-/** A call at a provider. */
 function pathOf(provider, end) {
   return `/auth/${encodeURIComponent(provider)}/${end}`;
 }

@@ -13,7 +13,7 @@ fun codeChallenge(codeVerifier: String): String =
     base64url(MessageDigest.getInstance("SHA-256").digest(codeVerifier.toByteArray(Charsets.US_ASCII)))
 
 /** As java.util.Base64 does it, which Android has since version 8 only. */
-private fun base64url(bytes: ByteArray): String {
+internal fun base64url(bytes: ByteArray): String {
     val alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     val bits = bytes.joinToString("") { (it.toInt() and 0xff).toString(2).padStart(8, '0') }
     return bits.chunked(6).joinToString("") { alphabet[it.padEnd(6, '0').toInt(2)].toString() }

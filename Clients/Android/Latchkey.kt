@@ -5,6 +5,7 @@ package latchkey.client
 import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.URL
+import java.security.KeyPair
 import java.util.concurrent.locks.ReentrantLock
 import kotlin.concurrent.withLock
 import org.json.JSONException
@@ -14,14 +15,16 @@ import org.json.JSONObject
  * Signs the user in, keeps the session alive, and sends requests with it. Failed connections are an IOException.
  *
  * [clientID] is the app's client at [provider]. [numberProvider] is the provider of phone numbers. The providers are
- * named as in the server's configuration.
+ * named as in the server's configuration. [key] binds the session's tokens to a key on P-256, best one of the Android
+ * Keystore, if the server's client allows it (DPoP).
  */
 class Latchkey(
     internal val baseURL: String, internal val clientID: String, private val apiKey: String,
     private val store: TokenStore, internal val provider: String = "zenkey",
-    internal val numberProvider: String = "number"
+    internal val numberProvider: String = "number", key: KeyPair? = null
 ) {
     private val lock = ReentrantLock()
+    private val prover = key?.let { Prover(it) }
 
     /** The signed-in user, as GET /users/me returns it. */
     fun me(): JSONObject = request("GET", "/users/me")
@@ -99,7 +102,16 @@ class Latchkey(
     internal fun post(path: String, fields: Map<String, String?>): JSONObject =
         send("POST", path, JSONObject(fields.filterValues { it != null }))
 
-    internal fun send(method: String, path: String, body: JSONObject? = null, tokens: Tokens? = null): JSONObject {
+    /** A proof that the server refuses is made again if the clock of this device was wrong. */
+    internal fun send(method: String, path: String, body: JSONObject? = null, tokens: Tokens? = null): JSONObject =
+        try {
+            sendOnce(method, path, body, tokens)
+        } catch (error: LatchkeyException) {
+            if (error.code != "invalid_dpop_proof" || prover?.hasNewTime() != true) throw error
+            sendOnce(method, path, body, tokens)
+        }
+
+    private fun sendOnce(method: String, path: String, body: JSONObject?, tokens: Tokens?): JSONObject {
         val connection = URL(baseURL + path).openConnection() as HttpURLConnection
         try {
             connection.requestMethod = method
@@ -110,13 +122,18 @@ class Latchkey(
             connection.readTimeout = 30_000
             connection.setRequestProperty("Accept", "application/json")
             connection.setRequestProperty("X-API-KEY", apiKey)
-            if (tokens != null) connection.setRequestProperty("Authorization", "Bearer " + tokens.token)
+            if (tokens != null) {
+                val scheme = if (prover != null && tokens.isBound) "DPoP" else "Bearer"
+                connection.setRequestProperty("Authorization", scheme + " " + tokens.token)
+            }
+            prover?.let { connection.setRequestProperty("DPoP", it.proof(method, baseURL + path, tokens?.token)) }
             if (body != null) {
                 connection.doOutput = true
                 connection.setRequestProperty("Content-Type", "application/json")
                 connection.outputStream.use { it.write(body.toString().toByteArray()) }
             }
             val status = connection.responseCode
+            prover?.serverTime = connection.date
             val stream = if (status < 400) connection.inputStream else connection.errorStream
             val text = stream?.use { it.readBytes().toString(Charsets.UTF_8) } ?: ""
             val answer = try { JSONObject(text) } catch (error: JSONException) { throw failure("malformed_answer") }

@@ -2,6 +2,8 @@ package latchkey.client
 
 /** The tokens of a session. [expiresAt] is in milliseconds, by the clock of this device. */
 class Tokens(val token: String, val refreshToken: String, val expiresAt: Long) {
+    /** Whether they are worth nothing without the app's key: then they begin with its thumbprint. */
+    internal val isBound get() = refreshToken.indexOf('~') == 43
     override fun toString() = "Tokens"
 }
 

@@ -14,9 +14,7 @@ extension PortTokenRules: FeatureSettings {
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent.")
     ]
 
-    package func warnings(
-        in configuration: Configuration
-    ) -> [(key: String, reason: String, remedy: String)] {
+    package func warnings(in configuration: Configuration) -> [SettingNote] {
         guard !requiresType else { return [] }
         return [
             (

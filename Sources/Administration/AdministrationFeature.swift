@@ -1,7 +1,6 @@
 package import ArgumentParser
 package import LatchkeyConfiguration
 package import LatchkeyService
-import Primitives
 import StorageModel
 
 /// The administrator's commands for accounts, keys and the database (docs/operations.md). It is no part of the running

@@ -48,7 +48,7 @@ package struct BackchannelSettings: FeatureSettings {
     /// elsewhere.
     var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
 
-    package func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    package func contradictions(in configuration: Configuration) -> [SettingNote] {
         guard pendingPerCaller > pendingPerCarrier / 2 else { return [] }
         return [
             (
@@ -59,7 +59,7 @@ package struct BackchannelSettings: FeatureSettings {
         ]
     }
 
-    package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    package func warnings(in configuration: Configuration) -> [SettingNote] {
         guard configuration.publicURL == nil else { return [] }
         return configuration.providers.filter { $0.rules.backchannelTokenDelivery == .ping }.map { provider in
             (

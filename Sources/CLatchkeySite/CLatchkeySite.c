@@ -49,6 +49,9 @@ static const unsigned char favicon_svg[] = {
 static const unsigned char index_html[] = {
 #embed "../../Public/index.html"
 };
+static const unsigned char latchkey_dpop_js[] = {
+#embed "../../Public/latchkey-dpop.js"
+};
 static const unsigned char latchkey_d_ts[] = {
 #embed "../../Public/latchkey.d.ts"
 };
@@ -83,6 +86,7 @@ static const struct csite_file files[] = {
     FILE("console.js", console_js),
     FILE("favicon.svg", favicon_svg),
     FILE("index.html", index_html),
+    FILE("latchkey-dpop.js", latchkey_dpop_js),
     FILE("latchkey.d.ts", latchkey_d_ts),
     FILE("latchkey.js", latchkey_js),
     FILE("status.css", status_css),

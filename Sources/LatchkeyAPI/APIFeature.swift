@@ -20,6 +20,9 @@ public protocol APIRoutes: Sendable {
 
 /// What a feature adds to the API. `Feature` has defaults for a feature that adds nothing.
 package protocol APIFeature: APIRoutes {
+    /// The requests that it sends to other systems, as Path Item Objects of the OpenAPI document, by name.
+    static var webhooks: [(name: String, value: JSONValue?)] { get }
+
     /// The patterns of its routes whose `GET` or `POST` begins a sign-in. They are refused first in an overload.
     static var startPaths: [String] { get }
 
@@ -55,6 +58,9 @@ package protocol APIFeature: APIRoutes {
 
     /// Registers users who are unknown. One feature has it.
     var registration: (any PageRegistration)? { get }
+
+    /// Verifies the proofs of apps' keys. One feature does.
+    var keyProofs: (any KeyProofs)? { get }
 
     /// The origins that this server's pages may call, besides its own.
     var connectedOrigins: [String] { get }
@@ -138,6 +144,30 @@ package struct SessionErrand: Sendable {
         self.flow = flow
         self.success = success
         self.finish = finish
+    }
+}
+
+/// The proofs that a request's sender has a key (DPoP, RFC 9449).
+package protocol KeyProofs: Sendable {
+    /// The proof of a request that has no session; nil without one.
+    /// - Throws: 400 for one that does not hold.
+    func proof(of request: Request, to api: LatchkeyAPI) throws(APIError) -> KeyProof?
+
+    /// The session token of `Authorization: DPoP`, with its key in front (`SessionTokenFormat`); nil for another
+    /// scheme.
+    /// - Throws: 401 unless the request has a proof of that key and for that token.
+    func token(of request: Request, to api: LatchkeyAPI) throws(APIError) -> Secret?
+}
+
+/// A proof that holds, if it was not used before.
+package struct KeyProof: Sendable {
+    /// The thumbprint of the key (RFC 7638).
+    package let key: String
+    /// Uses it up, for all instances.
+    package let spend: @Sendable () async throws(SignInError) -> Void
+
+    package init(key: String, spend: @escaping @Sendable () async throws(SignInError) -> Void) {
+        (self.key, self.spend) = (key, spend)
     }
 }
 

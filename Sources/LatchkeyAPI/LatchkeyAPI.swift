@@ -24,6 +24,7 @@ public final class LatchkeyAPI: Sendable {
     let version: String
     package let features: [any APIFeature]
     package let registration: (any PageRegistration)?
+    package let keyProofs: (any KeyProofs)?
     let documentPage = Mutex<DocumentPage?>(nil)
     let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
@@ -62,6 +63,7 @@ public final class LatchkeyAPI: Sendable {
         self.version = version
         self.features = features
         registration = features.lazy.compactMap(\.registration).first
+        keyProofs = features.lazy.compactMap(\.keyProofs).first
         self.metricsEndpoint = metricsEndpoint
     }
 

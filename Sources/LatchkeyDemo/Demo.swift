@@ -113,6 +113,7 @@ package struct Demo: Sendable {
         client.redirectURIs = [redirectURI] + pages
         client.clientTypes = clientTypes
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
+        client.boundTokens = .optional
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]
         change(&configuration) { $0.hasConsole = true }

@@ -15,6 +15,9 @@ import SignIn
 #if Backchannel
     import Backchannel
 #endif
+#if BoundTokens
+    import BoundTokens
+#endif
 #if Capsules
     import Capsules
 #endif
@@ -79,6 +82,10 @@ extension FeatureList {
                 configuration.providers.first { $0.rules.backchannelTokenDelivery != .off }
                     .map { "providers.\($0.id).backchannel_token_delivery_mode" }
             },
+            FeatureDemand("BoundTokens") { configuration in
+                configuration.allProviders.first { $0.clients.contains { $0.rules.boundTokens != .off } }
+                    .map { "\($0.keys.settings).dpop_bound_tokens" }
+            },
             FeatureDemand("NativeSignIn") { configuration in
                 configuration.providers.first { !$0.nativeClients.isEmpty }
                     .map { "providers.\($0.id).native_audiences" }
@@ -115,6 +122,9 @@ extension FeatureList {
         #endif
         #if Backchannel
             .adding(BackchannelFeature.self, meeting: "Backchannel")
+        #endif
+        #if BoundTokens
+            .adding(BoundTokensFeature.self, meeting: "BoundTokens")
         #endif
         #if Capsules
             .adding(CapsulesFeature.self)

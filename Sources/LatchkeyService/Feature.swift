@@ -146,6 +146,7 @@ package protocol Feature: BasicFeature, APIFeature {
 }
 
 extension Feature {
+    package static var webhooks: [(name: String, value: JSONValue?)] { [] }
     package static var startPaths: [String] { [] }
     package func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
@@ -159,6 +160,7 @@ extension Feature {
     package func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
     package func erasing(_ user: UserID, with useCases: UseCases) async throws(SignInError) -> AccountEnding? { nil }
     package var registration: (any PageRegistration)? { nil }
+    package var keyProofs: (any KeyProofs)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }

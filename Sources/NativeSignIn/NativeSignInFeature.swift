@@ -11,9 +11,7 @@ import SignIn
 package struct NativeSignInSettings: FeatureSettings {
     package init() {}
 
-    package func contradictions(
-        in configuration: Configuration
-    ) -> [(key: String, reason: String, remedy: String)] {
+    package func contradictions(in configuration: Configuration) -> [SettingNote] {
         Self.clients(in: configuration).compactMap { provider, client in
             let (rules, name) = (client.rules.native, "\(provider.path): the client \(client.id.text)")
             let found: (reason: String, remedy: String)? =
@@ -45,7 +43,7 @@ package struct NativeSignInSettings: FeatureSettings {
         }
     }
 
-    package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    package func warnings(in configuration: Configuration) -> [SettingNote] {
         Self.clients(in: configuration).filter { $1.rules.native.nonce != .issued }.map { provider, client in
             (
                 "providers",

@@ -1,4 +1,3 @@
-import LatchkeyConfiguration
 package import OpenIDConnect
 package import Primitives
 package import SignIn

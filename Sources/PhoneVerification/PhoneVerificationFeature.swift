@@ -13,9 +13,7 @@ package struct PhoneVerificationSettings: FeatureSettings {
     package init() {}
 
     /// A user who scans a stranger's QR code would sign in to the stranger's account from then on.
-    package func contradictions(
-        in configuration: Configuration
-    ) -> [(key: String, reason: String, remedy: String)] {
+    package func contradictions(in configuration: Configuration) -> [SettingNote] {
         guard configuration.providers.contains(where: { $0.numberRules?.signsInKnown == true }) else { return [] }
         return configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
             (
@@ -25,34 +23,31 @@ package struct PhoneVerificationSettings: FeatureSettings {
         }
     }
 
-    /// Without a check of the SIM, an attacker who gets a new SIM for a user's number signs in as this user.
-    package func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    package func warnings(in configuration: Configuration) -> [SettingNote] {
+        func notes(
+            _ reason: String, _ remedy: String, if isUnsafe: (Configuration.Provider) -> Bool
+        ) -> [SettingNote] {
+            configuration.servers.filter(isUnsafe).map { ("providers", "\($0.path) \(reason)", remedy) }
+        }
         var warned: Set<String> = []
-        return configuration.providers.filter { provider in
+        let proxies = configuration.requestLimits.proxies
+        // Without a check of the SIM, an attacker who gets a new SIM for a user's number signs in as this user.
+        return notes(
+            "has no sim_swap, so a sign-in by number succeeds right after the number was moved to another SIM",
+            "set sim_swap.if_swapped to refuse, or to report"
+        ) { provider in
             let policy = provider.mobileOperator?.simSwap ?? provider.aggregator?.simSwap
             return warned.insert(provider.path).inserted && policy?.ifSwapped == .off
-        }.map { provider in
-            (
-                "providers",
-                "\(provider.path) has no sim_swap, so a sign-in by number succeeds right after the number was moved to "
-                    + "another SIM", "set sim_swap.if_swapped to refuse, or to report"
-            )
         }
-            + configuration.providers.filter { $0.numberRules?.signsInKnown == true }.map { provider in
-                (
-                    "providers",
-                    "\(provider.path) has sign_in_known_numbers, so the next customer who gets a number signs in to "
-                        + "the account that has verified it", "set sign_in_known_numbers to false"
-                )
-            }
-            + configuration.providers.filter { $0.aggregator?.verifiesDesktops == true }.map { provider in
-                (
-                    "providers",
-                    "\(provider.path) has desktop: on, so an attacker who makes another person scan a QR code gets "
-                        + "that person's number verified; the person's own account loses it, and cannot sign in where "
-                        + "the number is its only way in", "set desktop to off"
-                )
-            }
+            + notes(
+                "has sign_in_known_numbers, so the next customer who gets a number signs in to the account that has "
+                    + "verified it", "set sign_in_known_numbers to false"
+            ) { $0.numberRules?.signsInKnown == true }
+            + notes(
+                "has desktop: on, so an attacker who makes another person scan a QR code gets that person's number "
+                    + "verified; the person's own account loses it, and cannot sign in where the number is its only "
+                    + "way in", "set desktop to off"
+            ) { $0.aggregator?.verifiesDesktops == true }
             + configuration.providers.filter {
                 $0.mobileOperator?.apis.deployment.operatorTokenPrefix == OperatorCredentials.prefix
             }.map { provider in
@@ -62,16 +57,12 @@ package struct PhoneVerificationSettings: FeatureSettings {
                         + "the digital credentials that apps send", "set digital_credential of the operator instead"
                 )
             }
-            + configuration.servers.filter { server in
-                let proxies = configuration.requestLimits.proxies
-                return server[TelcoFinderRules.self]?.finder.findsByAddress == true && !proxies.ranges.isEmpty
+            + notes(
+                "has telco_finder.by_address, which finds no phone by an address of IPv4 behind http.trusted_proxies: "
+                    + "the port is not known", "set http.client_port_field"
+            ) { server in
+                server[TelcoFinderRules.self]?.finder.findsByAddress == true && !proxies.ranges.isEmpty
                     && proxies.portField == nil
-            }.map { server in
-                (
-                    "providers",
-                    "\(server.path) has telco_finder.by_address, which finds no phone by an address of IPv4 behind "
-                        + "http.trusted_proxies: the port is not known", "set http.client_port_field"
-                )
             }
     }
 }

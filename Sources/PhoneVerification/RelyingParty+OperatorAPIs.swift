@@ -1,5 +1,4 @@
 import Crypto
-import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 

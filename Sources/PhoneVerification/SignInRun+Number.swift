@@ -1,4 +1,3 @@
-import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn

@@ -1,5 +1,4 @@
 import LatchkeyAPI
-import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn

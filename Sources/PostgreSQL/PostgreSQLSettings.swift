@@ -7,7 +7,7 @@ import Primitives
 package struct PostgreSQLSettings: FeatureSettings {
     package init() {}
 
-    package func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    package func contradictions(in configuration: Configuration) -> [SettingNote] {
         let database = configuration.database
         if let pooler = database.poolerURL, pooler.path != nil || database.url.path != nil {
             return [("database.pooler_url", "is for PostgreSQL only", "remove it, or use PostgreSQL in both URLs")]

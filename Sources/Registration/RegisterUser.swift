@@ -2,7 +2,6 @@ import Logging
 import OpenIDConnect
 package import Primitives
 package import SignIn
-import Storage
 import StorageModel
 
 /// Creates a user for an identity that a provider vouched for, and signs the user in.

@@ -2,9 +2,14 @@ import Logging
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
+import StorageModel
 import Synchronization
 
-/// Polls a provider for its events (RFC 8936), one request at a time.
+/// Polls a provider for its events (RFC 8936), one request at a time, while no other instance does.
+///
+/// Before each poll it extends its lease in the database, until the poll after that is due. If it ends without a
+/// release, another instance goes on then. Two polls at once would do no harm, because an event has its effect once.
 ///
 /// An event is acknowledged by the poll after the one that brought it, when what it leads to is committed. If the
 /// process ends before, the provider sends it again, and it has no second effect.
@@ -19,6 +24,10 @@ final class EventPoller: Sendable {
     private static let timeout = Duration.seconds(30)
     /// After failures.
     static let longestPause = Duration.seconds(900)
+    /// From one look at the lease of another instance to the next.
+    static let look = Duration.seconds(15)
+    /// How long a poll may take until what it brought is stored.
+    private static let leaseMargin = Duration.seconds(60)
 
     private struct State {
         /// The ids of events to acknowledge with the next poll.
@@ -35,6 +44,8 @@ final class EventPoller: Sendable {
     private let endpoint: EndpointURL
     private let http: any HTTPClient
     private let receiver: EventReceiver
+    /// Names this process in the lease.
+    private let holder: String
     private let state = Mutex(State())
 
     /// Nil for a provider that pushes its events.
@@ -44,13 +55,29 @@ final class EventPoller: Sendable {
         self.endpoint = endpoint
         self.http = http
         self.receiver = receiver
+        holder = receiver.environment.random.token(bytes: 12)
     }
 
-    /// Polls until the task is cancelled.
+    /// Polls until the task is cancelled, and then lets another instance go on.
     func run() async {
         while !Task.isCancelled {
-            let pause = await poll()
+            let pause = await turn()
             if pause > .zero { try? await Task.sleep(for: pause) }
+        }
+        try? await receiver.store.releasePolling(of: source.name, by: holder)
+    }
+
+    /// Polls once, if this instance has the lease or can have it.
+    /// - Returns: The pause until the next turn.
+    func turn() async -> Duration {
+        let held = pause(afterFailures: state.withLock { $0.failures } + 1) + Self.leaseMargin
+        do throws(StorageError) {
+            let isHeld = try await receiver.store.claimPolling(
+                of: source.name, for: holder, at: receiver.environment.clock.now(), seconds: held.components.seconds)
+            return isHeld ? await poll() : Self.look
+        } catch {
+            // What a poll brought could not be stored.
+            return fail("The lease cannot be stored (\(error.code)).")
         }
     }
 
@@ -163,6 +190,10 @@ final class EventPoller: Sendable {
             receiver.environment.logger.warning(
                 "security events cannot be polled", metadata: ["provider": "\(source.name)", "reason": "\(reason)"])
         }
+        return pause(afterFailures: failures)
+    }
+
+    private func pause(afterFailures failures: Int) -> Duration {
         let interval = source.settings.pollInterval
         return max(interval, min(interval * (1 << min(failures - 1, 10)), Self.longestPause))
     }

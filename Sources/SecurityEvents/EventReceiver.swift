@@ -85,7 +85,7 @@ final class EventReceiver: Sendable {
     let sources: [String: EventSource]
     let counts: EventCounts
     private let sessions: Sessions
-    private let store: SQLStore
+    let store: SQLStore
 
     init(
         _ providers: [Configuration.Provider], with useCases: UseCases, store: SQLStore, counts: EventCounts

@@ -49,6 +49,45 @@ extension SQLStore {
     }
 }
 
+/// The lease of the instance that polls a provider: a record that expires.
+extension SQLStore {
+    private static let leasePurpose = "event-poll"
+
+    private static func lease(of provider: String) -> TokenHash { TokenHash(sha256Of: "event poll\0\(provider)") }
+
+    /// Takes or extends the lease, unless another instance has it.
+    /// - Parameter seconds: How long it is held without an extension.
+    func claimPolling(
+        of provider: String, for holder: String, at now: Timestamp, seconds: Int64
+    ) async throws(StorageError) -> Bool {
+        let record = OneTimeRecord(
+            handle: Self.lease(of: provider), purpose: Self.leasePurpose, content: Array(holder.utf8),
+            expiresAt: now.advanced(bySeconds: seconds))
+        return try await writes.submit { db in
+            // A clock that was wrong must not hold the lease forever.
+            let count = try db.run(
+                """
+                UPDATE sealed_notes SET content = ?, expires_at = ? WHERE handle_hash = ? AND purpose = ? \
+                AND (content = ? OR expires_at <= ? OR expires_at > ?)
+                """, record.content, record.expiresAt, record.handle, record.purpose, record.content, now,
+                now.advanced(bySeconds: 2 * max(seconds, Self.longestLease)))
+            return try count > 0 || OneTimeRecordsTable.insert(record, in: db)
+        }
+    }
+
+    /// The longest lease of any instance, whose configuration may differ: the longest `events.poll_interval`.
+    private static let longestLease: Int64 = 86_400
+
+    /// Lets another instance have the lease at once.
+    func releasePolling(of provider: String, by holder: String) async throws(StorageError) {
+        try await writes.submit { db in
+            try db.perform(
+                "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND content = ?",
+                Self.lease(of: provider), Self.leasePurpose, Array(holder.utf8))
+        }
+    }
+}
+
 extension EventChange {
     fileprivate func apply(of origin: EventOrigin, at now: Timestamp, in db: SQLSession) throws -> EventEffect? {
         if action.endsSessions {

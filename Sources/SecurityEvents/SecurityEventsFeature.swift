@@ -56,7 +56,11 @@ package final class SecurityEventsFeature: Feature {
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         let push = EventPush(receiver: receiver(with: api.useCases))
         // A provider has no API key: the signature of its event authenticates it.
-        router.post(EventPush.path) { request in try await push.take(request) }
+        router.post(EventPush.path) { request in
+            // A signature is the dearest thing that a stranger can have checked here.
+            try api.countSignIn(of: request)
+            return try await push.take(request)
+        }
     }
 
     private func receiver(with useCases: UseCases) -> EventReceiver {

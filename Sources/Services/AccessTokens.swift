@@ -35,6 +35,8 @@ package final class JWTAccessTokens: AccessTokenForm {
         let sessionID: String
         let clientID: String
         let subject: String
+        /// The thumbprint of the key that it is bound to (RFC 9449 section 6.1).
+        let key: String?
         let expiresAt: Int64
 
         func name(_ holder: SessionAndUser) -> Bool {
@@ -60,7 +62,7 @@ package final class JWTAccessTokens: AccessTokenForm {
     }
 
     package func token(
-        of holder: SessionAndUser, under hash: TokenHash, in sessions: Sessions
+        of holder: SessionAndUser, under hash: TokenHash, boundTo key: String?, in sessions: Sessions
     ) async throws(SignInError) -> Secret? {
         guard let audience = audiences[holder.session.clientID] else { return nil }
         var claims = JSONObjectWriter(capacity: 512)
@@ -73,6 +75,7 @@ package final class JWTAccessTokens: AccessTokenForm {
         claims.add("auth_time", holder.session.createdAt.secondsSinceEpoch)
         claims.add("jti", Base64URL.encode(hash.bytes))
         claims.add("sid", holder.session.id)
+        if let key { claims.add("cnf", object: { $0.add("jkt", key) }) }
         return try await keys.signer().token(type: Self.type, naming: .keyID, claims: claims.finish())
     }
 
@@ -80,8 +83,11 @@ package final class JWTAccessTokens: AccessTokenForm {
         of token: Secret, in sessions: Sessions
     ) async throws(SignInError) -> (hash: TokenHash, found: SessionAndUser)? {
         let now = sessions.clock.now()
-        guard let claims = try await claims(of: token, at: now), now.secondsSinceEpoch < claims.expiresAt,
-            let found = try await sessions.holder(under: claims.hash), claims.name(found)
+        let key = SessionTokenFormat.key(of: token.exposed)
+        let token = key.map { Secret(String(token.exposed.dropFirst($0.utf8.count + 1))) } ?? token
+        guard let claims = try await claims(of: token, at: now), claims.key == key,
+            now.secondsSinceEpoch < claims.expiresAt, let found = try await sessions.holder(under: claims.hash),
+            claims.name(found)
         else { return nil }
         return (claims.hash, found)
     }
@@ -105,7 +111,23 @@ package final class JWTAccessTokens: AccessTokenForm {
             let session = claims["sid"]?.string, let client = claims["client_id"]?.string,
             let subject = claims["sub"]?.string
         else { return nil }
-        return Claims(hash: hash, sessionID: session, clientID: client, subject: subject, expiresAt: end)
+        return Claims(
+            hash: hash, sessionID: session, clientID: client, subject: subject, key: claims.keyOfToken, expiresAt: end)
+    }
+}
+
+extension JSONObject {
+    /// The key that a token with these claims is bound to.
+    fileprivate var keyOfToken: String? { self["cnf"]?.object?["jkt"]?.string }
+}
+
+extension Secret {
+    /// A session token with its key in front (`SessionTokenFormat`), as a JWT has it among its claims only.
+    var withKeyInFront: Secret {
+        guard let payload = CompactToken(self, maximumBytes: JWTAccessTokens.maximumBytes)?.payload.object,
+            let key = payload.keyOfToken
+        else { return self }
+        return Secret("\(key)~\(exposed)")
     }
 }
 

@@ -42,11 +42,12 @@ package struct ServicesFeature: Feature {
         _ api: LatchkeyAPI, _ request: Request, _ admission: Admission
     ) throws -> ValueOrTask<Response> {
         let question = try question(request, admission)
+        let key = SessionTokenFormat.key(of: question.token.exposed)
         let isRefreshToken = question.hint == "refresh_token"
         let audience = TokenIntrospection.audience(of: request)
         let sessions = api.useCases.sessions
         @Sendable func introspection(_ found: SessionAndUser?) -> TokenIntrospection {
-            TokenIntrospection(of: found, isRefreshToken: isRefreshToken, for: admission)
+            TokenIntrospection(of: found, boundTo: key, isRefreshToken: isRefreshToken, for: admission)
         }
         let found: ValueOrTask<SessionAndUser?> =
             isRefreshToken
@@ -74,6 +75,7 @@ package struct ServicesFeature: Feature {
             json.add("grant_types_supported", ["refresh_token"])
             // Required, and libraries refuse an empty list.
             json.add("response_types_supported", ["none"])
+            if api.keyProofs != nil { json.add("dpop_signing_alg_values_supported", [SigningAlgorithm.es256.rawValue]) }
         }
     }
 
@@ -95,7 +97,7 @@ package struct ServicesFeature: Feature {
         let token = reader.text("token", limit: 65_536, required: true)
         let hint = reader.text("token_type_hint", limit: 128)
         guard reader.problems.isEmpty, let token else { throw reader.refusal() }
-        return (Secret(token), hint)
+        return (Secret(token).withKeyInFront, hint)
     }
 
     package static let operations: [APIOperation] = [
@@ -152,7 +154,8 @@ package struct ServicesFeature: Feature {
                         "revocation_endpoint": "https://login.example.com/auth/revoke", \
                         "revocation_endpoint_auth_methods_supported": ["client_secret_basic"], \
                         "token_endpoint": "https://login.example.com/auth/token", \
-                        "grant_types_supported": ["refresh_token"], "response_types_supported": ["none"]}
+                        "grant_types_supported": ["refresh_token"], "response_types_supported": ["none"], \
+                        "dpop_signing_alg_values_supported": ["ES256"]}
                         """)
             ]),
     ]
@@ -162,7 +165,8 @@ package struct ServicesFeature: Feature {
             "All of this for a token that is valid; `active` alone for any other.",
             ["active": .flag("Whether the token is valid.")],
             optional: [
-                "token_type": .always(.string("bearer"), "Of session tokens."),
+                "token_type": .text("Of session tokens: `bearer`, or `DPoP` with a key.", choices: ["bearer", "DPoP"]),
+                "cnf": .object("The key that the token is bound to.", ["jkt": .text("Its thumbprint (RFC 7638).")]),
                 "exp": .seconds("When a session token expires"),
                 "client_id": .text("The app that the session is for."), "sub": .publicID, "user_id": .userID,
                 "username": .text("If the user has chosen one."), "auth_time": .seconds("When the user signed in"),
@@ -180,6 +184,9 @@ package struct ServicesFeature: Feature {
                 "introspection_signing_alg_values_supported": .list("Algorithms.", of: .text("An algorithm.")),
                 "grant_types_supported": .list("Grant types.", of: .text("A grant type.")),
                 "response_types_supported": .list("`none`.", of: .text("A response type.")),
+            ],
+            optional: [
+                "dpop_signing_alg_values_supported": .list("Of proofs of apps.", of: .text("An algorithm."))
             ]),
         "TokenQuestion": .object(
             "A token of a session.",

@@ -13,10 +13,14 @@ struct TokenIntrospection: Sendable {
     static let signedContentType = "application/" + signedType
 
     private let found: SessionAndUser?
+    private let key: String?
     private let isRefreshToken: Bool
 
-    /// - Parameter found: The session of a valid token. One of a client that the key is not for counts as unknown.
-    init(of found: SessionAndUser?, isRefreshToken: Bool, for admission: Admission) {
+    /// - Parameters:
+    ///   - found: The session of a valid token. One of a client that the key is not for counts as unknown.
+    ///   - key: The thumbprint of the key that the token is bound to.
+    init(of found: SessionAndUser?, boundTo key: String?, isRefreshToken: Bool, for admission: Admission) {
+        self.key = key
         self.found = found.flatMap { admission.allows($0.session.clientID) ? $0 : nil }
         self.isRefreshToken = isRefreshToken
     }
@@ -28,9 +32,10 @@ struct TokenIntrospection: Sendable {
         guard let found else { return }
         // A refresh token is not a bearer token, and `expiresAt` is not its expiry.
         if !isRefreshToken {
-            json.add("token_type", "bearer")
+            json.add("token_type", key == nil ? "bearer" : "DPoP")
             json.add("exp", found.session.expiresAt.secondsSinceEpoch)
         }
+        if let key { json.add("cnf", object: { $0.add("jkt", key) }) }
         json.add("client_id", found.session.clientID)
         json.add("sub", found.user.publicID)
         json.add("user_id", found.user.id.number)

@@ -43,7 +43,7 @@ package struct UseCases: Sendable {
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
             clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
-            accessTokenForm: accessTokenForm(keys), clock: clock, random: random)
+            keyRules: KeyRules(providers), accessTokenForm: accessTokenForm(keys), clock: clock, random: random)
         claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         vault = TokenVault(keys: configuration.vaultKeys)
         oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
@@ -225,6 +225,8 @@ public struct SignInConfiguration: Sendable {
         public var native = NativeSignInRules()
         /// The session tokens of the client's sessions, as its app gets them.
         public var accessToken = AccessTokenRules()
+        /// Whether the session's tokens are bound to a key of the app (DPoP, RFC 9449).
+        public var boundTokens = BoundTokens.off
         /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
         /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
@@ -283,6 +285,10 @@ public struct SignInConfiguration: Sendable {
             guard nonce == .none || request.nonce != nil else { throw .nativeNonceMissing }
         }
     }
+
+    /// With `optional`, an app that proves a key gets tokens that are bound to it; with `required`, no other app gets
+    /// any.
+    public enum BoundTokens: String, Sendable, CaseIterable { case off, optional, required }
 
     /// The form of session tokens.
     public struct AccessTokenRules: Sendable, Hashable {

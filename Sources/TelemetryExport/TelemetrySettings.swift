@@ -49,7 +49,7 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
     var urlPolicy: EndpointURL.Policy { allowsPlainHTTP ? .allowHTTP : .allowLoopbackHTTP }
 
     /// Plain http that was not asked for.
-    public func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    public func contradictions(in configuration: Configuration) -> [SettingNote] {
         guard let endpoint, !urlPolicy.allows(endpoint) else { return [] }
         return [
             (
@@ -60,7 +60,7 @@ public struct TelemetrySettings: FeatureSettings, Hashable {
     }
 
     /// Plain http that was asked for.
-    public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    public func warnings(in configuration: Configuration) -> [SettingNote] {
         guard let endpoint, !EndpointURL.Policy.allowLoopbackHTTP.allows(endpoint) else { return [] }
         let warning = Configuration.warning(
             ofPlainHTTPTo: [endpoint.host], exposing: "the exports and telemetry.otlp_headers")

@@ -32,6 +32,34 @@ package enum WebhookType: String, Sendable, Hashable, CaseIterable {
         "phone_number.verified": .phoneNumberVerified, "phone_number.reassigned": .phoneNumberReassigned,
     ]
 
+    /// Its causes, in order; none if it has one kind.
+    var causes: [String] {
+        switch self {
+        case .userUpdated, .userDeleted, .sessionEnded, .identityMoved:
+            Self.ofKinds.filter { $0.value == self }.map(\.key).sorted()
+        default: []
+        }
+    }
+
+    /// The members of the details of an audit event that other systems may have, and what they are called there: no
+    /// numbers of users, no fingerprints of identities and no reasons of administrators.
+    var members: [(stored: String, sent: String)] {
+        switch self {
+        case .userCreated, .sessionCreated:
+            [("session_id", "session_id"), ("client_id", "client_id"), ("issuer", "issuer")]
+        case .userUpdated: [("attributes", "attributes"), ("issuer", "issuer"), ("public_id", "merged_user_id")]
+        case .userDeleted: []
+        case .sessionEnded:
+            [
+                ("session_id", "session_id"), ("session", "session_id"), ("kept_session_id", "kept_session_id"),
+                ("client_id", "client_id"),
+            ]
+        case .identityLinked, .identityUnlinked, .phoneNumberVerified: [("issuer", "issuer")]
+        case .identityMoved: [("from_issuer", "from_issuer"), ("to_issuer", "issuer")]
+        case .phoneNumberReassigned: []
+        }
+    }
+
     /// Whether the audit log has all such events only with `audit.sign_ins`.
     var needsSignIns: Bool {
         switch self {
@@ -105,12 +133,13 @@ package struct WebhookEvent: Sendable, Hashable {
         json.add("timestamp", UTCTime.text(time))
         json.add("data") { json in
             json.add("user_id", publicID)
-            // The types without a cause have one kind each.
-            if [.userUpdated, .userDeleted, .sessionEnded, .identityMoved].contains(type) { json.add("cause", kind) }
+            if !type.causes.isEmpty { json.add("cause", kind) }
             json.add("by", actor.shown)
             json.add("request_id", ifPresent: requestID)
             if isErased { json.add("erased", true) }
-            for (name, value) in details?.shown(as: type) ?? [] { json.add(named: name, json: value.text) }
+            for (stored, sent) in type.members {
+                if let value = details?[stored] { json.add(named: sent, json: value.text) }
+            }
         }
         return json.finish()
     }
@@ -119,29 +148,6 @@ package struct WebhookEvent: Sendable, Hashable {
 extension AuditEvent.Actor {
     /// Without the account of an administrator.
     fileprivate var shown: String { name.hasPrefix("operator:") ? "administrator" : name }
-}
-
-extension JSONObject {
-    /// The members of an event's details that other systems may have: no numbers of users, no fingerprints of
-    /// identities and no reasons of administrators.
-    fileprivate func shown(as type: WebhookType) -> [(name: String, value: JSONValue)] {
-        let names: [(stored: String, sent: String)] =
-            switch type {
-            case .userCreated, .sessionCreated:
-                [("session_id", "session_id"), ("client_id", "client_id"), ("issuer", "issuer")]
-            case .userUpdated: [("attributes", "attributes"), ("issuer", "issuer"), ("public_id", "merged_user_id")]
-            case .userDeleted: []
-            case .sessionEnded:
-                [
-                    ("session_id", "session_id"), ("session", "session_id"), ("kept_session_id", "kept_session_id"),
-                    ("client_id", "client_id"),
-                ]
-            case .identityLinked, .identityUnlinked, .phoneNumberVerified: [("issuer", "issuer")]
-            case .identityMoved: [("from_issuer", "from_issuer"), ("to_issuer", "issuer")]
-            case .phoneNumberReassigned: []
-            }
-        return names.compactMap { name in self[name.stored].map { (name.sent, $0) } }
-    }
 }
 
 /// What is posted.

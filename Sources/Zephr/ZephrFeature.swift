@@ -87,7 +87,7 @@ package struct ZephrFeature: Feature {
         form.refusesVerifiedEmail = true
         do throws(SignInError) {
             let signedIn = try await registrar.register(form, by: api.useCases.completion)
-            return try await api.useCases.sessions.given(signedIn).response(.created) { json, signedIn in
+            return try await api.given(signedIn, to: admission).response(.created) { json, signedIn in
                 json.add("session_id", signedIn.tokens.token.exposed)
                 json.add("tracking_id", signedIn.correlationID.text)
             }

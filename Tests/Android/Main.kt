@@ -1,5 +1,8 @@
 package latchkey.client.tests
 
+import java.security.KeyPair
+import java.security.KeyPairGenerator
+import java.security.spec.ECGenParameterSpec
 import latchkey.client.Latchkey
 import latchkey.client.LatchkeyException
 import latchkey.client.TokenStore
@@ -19,6 +22,7 @@ import org.json.JSONObject
 fun main(arguments: Array<String>) {
     val (server, simulator) = arguments
     signIns(server)
+    boundTokens(server)
     native(server, simulator)
     digitalCredentials(server, simulator)
     numbers(server, simulator)
@@ -110,5 +114,32 @@ private fun signIns(server: String) {
     val device = Device()
     device.carrier(latchkey, JSONObject(readLine()!!))
     assert((device.shown.single() as JSONObject).getLong("user_id") != user, "a new user")
+    latchkey.eraseAccount()
+}
+
+/** Tokens that are bound to a key of the app, and are worth nothing without it. */
+private fun boundTokens(server: String) {
+    fun key(): KeyPair =
+        KeyPairGenerator.getInstance("EC").apply { initialize(ECGenParameterSpec("secp256r1")) }.generateKeyPair()
+    val key = key()
+    val store = MemoryTokenStore()
+    fun client(key: KeyPair?) = Latchkey(server, "demo-app", "demo-key", store, key = key)
+    val latchkey = client(key)
+    val pending = latchkey.startSignIn("$server/sign-in")
+    println(pending.url)
+    assert(latchkey.finishSignIn(pending, readLine()!!), "a new user")
+    val user = latchkey.me().getLong("user_id")
+    // Signatures begin with a byte of each value in time.
+    repeat(40) { assert(latchkey.me().getLong("user_id") == user, "the user with a proof") }
+    val first = store.tokens!!
+    assert(first.token.indexOf('~') == 43, "a bound token")
+    store.tokens = Tokens(first.token, first.refreshToken, 0)
+    assert(latchkey.me().getLong("user_id") == user, "the user after a refresh")
+    assert(store.tokens!!.token != first.token, "new tokens")
+    assert(errorOf { client(key()).me() } == "invalid_dpop_proof", "another key")
+    val kept = store.tokens!!
+    store.tokens = Tokens(kept.token, kept.refreshToken, 0)
+    assert(errorOf { client(null).me() } == "invalid_dpop_proof", "no key")
+    store.tokens = kept
     latchkey.eraseAccount()
 }

@@ -531,10 +531,9 @@ class Stage:
 
     # Steps for another origin.
 
-    def stored(self):
-        """Tokens in a storage outlive the page, and tabs that share it refresh one after another."""
+    def keep(self, client):
+        """Signs in with a client that keeps its tokens, window.kept, and returns the window."""
         self.sign_in(self.other)
-        client = "configure({ baseURL: %r, storage: localStorage })" % self.own.url
         opener = self.browser.windows[0]
         self.browser.run(f"window.kept = {client}; document.querySelector('#popup').onclick ="
                          " () => { window.asked = kept.signInWithPopup(); };")
@@ -545,6 +544,33 @@ class Stage:
         self.browser.wait("the popup's end", lambda: len(self.browser.windows) == 1)
         self.browser.switch(opener)
         assert self.browser.ask("asked.then(({ status }) => status)") == {"value": "success"}
+        return opener
+
+    def bound(self):
+        """Tokens are bound to a key that no script can read, and are worth nothing without it."""
+        client = "configure({ baseURL: %r, storage: localStorage, dpop: true })" % self.own.url
+        self.keep(client)
+        stored = "JSON.parse(localStorage.getItem('latchkey.tokens'))"
+        tokens = self.browser.run(f"return {stored}")
+        assert tokens["isBound"] and tokens["token"][43] == "~", tokens
+        self.browser.run(f"localStorage.setItem('latchkey.tokens', JSON.stringify({{ ...{stored}, expiresAt: 0 }}))")
+        # Another page of the origin has the same key.
+        self.browser.go(self.other.url + "/")
+        self.browser.find("#popup")
+        self.browser.run(f"window.kept = {client};")
+        for _ in range(2):
+            assert self.browser.ask("kept.me().then((user) => user.user_id)") == {"value": 1}
+        assert self.browser.run(f"return {stored}")["token"] != tokens["token"]
+        stolen = "configure({ baseURL: %r, storage: localStorage })" % self.own.url
+        self.browser.run(f"localStorage.setItem('latchkey.tokens', JSON.stringify({{ ...{stored}, isBound: false }}))")
+        assert self.browser.ask(f"{stolen}.me()") == {"error": "invalid_dpop_proof"}
+        self.browser.run(f"localStorage.setItem('latchkey.tokens', JSON.stringify({{ ...{stored}, isBound: true }}))")
+        assert self.browser.ask("kept.signOut()") in ({}, {"value": None})
+
+    def stored(self):
+        """Tokens in a storage outlive the page, and tabs that share it refresh one after another."""
+        client = "configure({ baseURL: %r, storage: localStorage })" % self.own.url
+        opener = self.keep(client)
         windows = [opener, self.browser.open(self.other.url + "/")]
         expired = ("localStorage.setItem('latchkey.tokens', JSON.stringify("
                    "{ ...JSON.parse(localStorage.getItem('latchkey.tokens')), expiresAt: 0 }))")
@@ -677,6 +703,7 @@ def main():
         walk(opened, "two tabs without locks", lambda on: on.tabs(with_locks=False))
         walk(opened, "a session that is over", lambda on: on.over())
         walk(opened, "tokens in a storage", lambda on: on.stored())
+        walk(opened, "tokens bound to a key", lambda on: on.bound())
         # The last one, because it erases the user of the others.
         walk(opened, "linking", lambda on: on.linking(on.own))
     with stage(options.latchkey_dev, driver, LATCHKEY_REGISTRATION="required") as opened:

@@ -28,6 +28,8 @@ CHECKS = [
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "unsupported_method", "allow_header_conformance",
 ]
+# Of a receiver that is down. With it the document has the webhooks.
+WEBHOOKS = [{"url": "http://127.0.0.1:9/", "secret": "whsec_" + "A" * 32}]
 # Operations that must succeed at least once in the run as a signed-in user.
 NEEDED = {
     "signIn", "signInWithZenKey", "refresh", "introspect", "revokeToken", "authorizeTransaction", "redeemReceipt",
@@ -86,10 +88,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="another seed generates other examples")
     arguments = parser.parse_args()
     with (
-        demonstration(arguments.latchkey_dev, LATCHKEY_RATE_LIMITS="off") as (base, carriers),
+        demonstration(
+            arguments.latchkey_dev, LATCHKEY_RATE_LIMITS="off", LATCHKEY_WEBHOOKS=json.dumps(WEBHOOKS)
+        ) as (base, carriers),
         tempfile.TemporaryDirectory() as folder,
     ):
         document = validate(base, folder)
+        if "session.ended" not in document["webhooks"]:
+            sys.exit("the document has no webhooks")
         sign_in_with_generated_client(base, carriers, folder)
         key_alone = fuzz(
             base,

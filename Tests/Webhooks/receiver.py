@@ -1,7 +1,8 @@
 """A receiver of Standard Webhooks, with the standard library alone.
 
-    receiver.py SECRET
+    receiver.py SECRET [CERTIFICATE KEY]
 
+With the files of a certificate and its key, it serves https alone.
 It prints its port, and then a line of JSON for each request: the path, the method, the id and the event if the
 signature is valid, or `error`. `POST /mode/MODE` sets how it answers from then on: `ok`, a status such as `500`,
 `redirect`, `large` for a long response, or `hang` for not at all.
@@ -11,6 +12,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import ssl
 import sys
 import threading
 import time
@@ -79,5 +81,10 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Receiver)
+if len(sys.argv) > 2:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[2], sys.argv[3])
+    # The handshake is made by the thread of the connection, so that a client that ends it does not stop the others.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 print(server.server_address[1], flush=True)
 server.serve_forever()

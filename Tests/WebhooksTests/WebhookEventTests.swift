@@ -1,7 +1,9 @@
 import Crypto
 import Foundation
+import LatchkeyAPI
 import Primitives
 import StorageModel
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -173,4 +175,33 @@ import Testing
 
     @Test("Other texts select nothing", arguments: ["", "user", "user.", "user.moved", "u*", ".*", "**", "nothing.*"])
     func otherPatterns(text: String) { #expect(WebhookSelection(text) == nil) }
+
+    @Test("What is sent, and each example, is as the OpenAPI document says")
+    func documented() throws {
+        let document = OpenAPIDocument(
+            version: "1", sessionCookie: "s", refreshCookie: "r", path: "", features: [WebhooksFeature.self]
+        ).json
+        let schemas = try APIContract(document).schemas
+        let webhooks = document.object?["webhooks"]?.object
+        #expect(webhooks?.members.map(\.name) == WebhookType.allCases.map(\.rawValue))
+        func check(_ value: JSONValue) throws {
+            let type = try #require(WebhookType(rawValue: value.object?["type"]?.string ?? ""))
+            let faults = schemas.faults(of: value, ["$ref": .string("#/components/schemas/\(type.schemaName)")])
+            #expect(faults.isEmpty, "\(value.text): \(faults)")
+        }
+        for body in Self.rows.flatMap(\.sent) { try check(try JSONValue(parsing: Array(body.utf8))) }
+        for webhook in webhooks?.members ?? [] {
+            let post = webhook.value.object?["post"]?.object
+            let body = post?["requestBody"]?.object?["content"]?.object?["application/json"]?.object
+            try check(try #require(body?["example"]))
+            #expect(body?["schema"]?.object?["$ref"]?.string?.hasSuffix("Event") == true)
+            #expect(
+                post?["parameters"]?.array?.compactMap { $0.object?["name"]?.string }
+                    == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+        }
+        let erased: JSONValue = ["type": "user.deleted", "timestamp": "t", "data": ["user_id": "u", "by": "user"]]
+        #expect(
+            !schemas.faults(of: erased, ["$ref": "#/components/schemas/UserDeletedEvent"]).isEmpty,
+            "a cause is required where there are several")
+    }
 }

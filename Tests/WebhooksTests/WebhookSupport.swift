@@ -89,10 +89,10 @@ final class Receiver: Sendable {
 
 /// A database with users, and workers that deliver its events.
 struct WebhookBench: Sendable {
-    static let endpoints = [EndpointURL("https://crm.example/hooks", policy: .httpsOnly)].compactMap(\.self).map {
+    static func endpoint(_ name: String) throws -> WebhookEndpoint {
         WebhookEndpoint(
-            name: "crm", url: $0, types: Set(WebhookType.allCases),
-            secrets: [Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
+            name: name, url: try #require(EndpointURL("https://\(name).example/hooks", policy: .httpsOnly)),
+            types: Set(WebhookType.allCases), secrets: [Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
     }
 
     let open: @Sendable () throws -> SQLStore
@@ -132,15 +132,15 @@ struct WebhookBench: Sendable {
 
     /// A worker whose pauses are short, so that its times are those of the clock.
     func worker(
-        _ receiver: Receiver, on store: SQLStore? = nil, retention: Duration = .seconds(365 * 86_400),
-        change: (inout WebhookWorker.Environment) -> Void = { _ in }
+        _ receiver: Receiver, on store: SQLStore? = nil, of endpoint: String = "crm",
+        retention: Duration = .seconds(365 * 86_400), change: (inout WebhookWorker.Environment) -> Void = { _ in }
     ) throws -> WebhookWorker {
         var environment = WebhookWorker.Environment(
             store: store ?? self.store, clock: clock.wallClock, logger: log.logger
         ) { request throws(OutboundError) in try receiver.send(request) }
         environment.pause = { _ in try? await Task.sleep(for: .milliseconds(2)) }
         change(&environment)
-        return WebhookWorker(try #require(Self.endpoints.first), retention: retention, in: environment)
+        return WebhookWorker(try Self.endpoint(endpoint), retention: retention, in: environment)
     }
 
     /// Runs `body` while a worker delivers.
@@ -171,9 +171,34 @@ struct WebhookBench: Sendable {
     }
 
     /// Whether all of it is stored: the cursor is at the end of the log, and nobody waits.
-    func isDone() async throws -> Bool {
+    func isDone(_ name: String = "crm") async throws -> Bool {
         let last = try await store.auditHorizon().serial
-        guard try await store.webhook("crm")?.cursor == last else { return false }
-        return try await store.webhookBacklog("crm").isEmpty
+        guard try await store.webhook(name)?.cursor == last else { return false }
+        return try await store.webhookBacklog(name).isEmpty
+    }
+
+    /// Refuses to store how far endpoints are, as a full disk does.
+    func refuseProgress(_ engine: Engine) async throws {
+        let event = "BEFORE UPDATE ON webhook_endpoints"
+        try await store.writes.submit { db in
+            switch engine {
+            case .sqlite:
+                try db.perform(SQL("CREATE TRIGGER refuse \(event) BEGIN SELECT RAISE(ABORT, 'full'); END"))
+            case .postgres:
+                try db.perform(
+                    """
+                    CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    $$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END$$
+                    """)
+                try db.perform(SQL("CREATE TRIGGER refuse \(event) EXECUTE FUNCTION refuse()"))
+            }
+        }
+    }
+
+    func takeProgress(_ engine: Engine) async throws {
+        try await store.writes.submit { db in
+            try db.perform(
+                SQL("DROP TRIGGER refuse" + (engine == .postgres ? " ON webhook_endpoints" : "")))
+        }
     }
 }

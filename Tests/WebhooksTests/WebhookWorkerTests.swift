@@ -196,6 +196,41 @@ import Testing
         #expect(try await bench.claim(for: "a", at: later) != nil)
     }
 
+    @Test(
+        "While the store takes nothing, each event is sent once; after the lease it may come again, with its id",
+        arguments: Engine.allCases)
+    func fullDisk(engine: Engine) async throws {
+        let bench = try WebhookBench(engine)
+        let users = try await bench.addUsers(2)
+        try await bench.begin()
+        let receiver = Receiver()
+        let worker = try bench.worker(receiver)
+        func isWarned(_ text: String) -> Bool { bench.log.lines.contains { $0.message.contains(text) } }
+        try await bench.delivering(worker) {
+            try await until { worker.figures.isHeld }
+            try await bench.refuseProgress(engine)
+            for round in 0..<6 { try await bench.record(of: users[round % 2]) }
+            try await until { receiver.taken.count == 6 }
+            try await until { isWarned("could not store how far") }
+            #expect(try await bench.store.webhook("crm")?.cursor == 0)
+            try await bench.takeProgress(engine)
+            try await until { try await bench.isDone() }
+            #expect(receiver.sent.count == 6, "this instance knows what it has sent")
+
+            try await bench.refuseProgress(engine)
+            for round in 0..<6 { try await bench.record(of: users[round % 2]) }
+            try await until { receiver.taken.count == 12 }
+            bench.clock.advance(bySeconds: 31)
+            try await until { !worker.figures.isHeld }
+            try await until { isWarned("could not read how far") }
+            try await bench.takeProgress(engine)
+            try await until { try await bench.isDone() }
+        }
+        #expect(receiver.taken.count == 12)
+        #expect(Set(receiver.sent.map(\.id)).count == 12, "duplicates have the same id")
+        for user in 1...2 { #expect(receiver.taken(of: "user-\(user)") == receiver.taken(of: "user-\(user)").sorted()) }
+    }
+
     @Test("A replay sends the events again, with the ids that they had", arguments: Engine.allCases)
     func replay(engine: Engine) async throws {
         let bench = try WebhookBench(engine)

@@ -5,7 +5,6 @@ package import LatchkeyService
 import OpenIDConnect
 package import Primitives
 import SignIn
-import Storage
 import StorageModel
 
 struct APIKeyCommand: AsyncParsableCommand {

@@ -50,13 +50,14 @@ extension BackchannelAuthentication {
     private func poll(
         _ api: LatchkeyAPI, _ request: Request, _ admission: Admission, at provider: String
     ) async throws -> Response {
+        let admission = try api.proving(admission, request)
         let handle = request.handle
         let outcome = try await poll(
             handle, at: provider, for: admission.caller, givingBackTo: api.allowance(.promptsPerCaller))
         switch outcome {
         case nil: return .json(.ok, capacity: 64) { $0.add("auth_req_id", handle.exposed) }
         case .signedIn(let signedIn):
-            let given = try await api.useCases.sessions.given(signedIn)
+            let given = try await api.given(signedIn, to: admission)
             return given.response(feature.settings.async302 ? .found : .ok) { json, _ in
                 json.add("auth_req_id", handle.exposed)
             }

@@ -32,9 +32,20 @@ extension LatchkeyAPI {
         admitting(rule, immediate: { api, request, admission in .task { try await route(api, request, admission) } })
     }
 
+    /// The terms of a caller who gets a session, with the proof of its key, if it has one.
+    /// - Throws: 400 for a proof that does not hold.
+    package func proving(_ admission: Admission, _ request: Request) throws(APIError) -> Admission {
+        guard let keyProofs else { return admission }
+        let proof = try keyProofs.proof(of: request, to: self)
+        return altered(admission) { $0.proof = proof }
+    }
+
     /// As ``admitting(_:_:)``, for routes that do something before they wait, or need not wait.
     package func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
         { request in
+            let proving = { @Sendable (admission: Admission) throws(APIError) in
+                rule == .entering || rule == .enteringOrPage ? try self.proving(admission, request) : admission
+            }
             let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
             switch rule {
             case .keyed, .service: break
@@ -42,8 +53,8 @@ extension LatchkeyAPI {
             }
             if let page { return try route(self, request, page) }
             switch try rule == .service ? self.serviceAdmission(of: request) : self.admission(of: request) {
-            case .value(let admission): return try route(self, request, admission)
-            case .task(let work): return .task { try await route(self, request, try await work()).run() }
+            case .value(let admission): return try route(self, request, proving(admission))
+            case .task(let work): return .task { try await route(self, request, proving(try await work())).run() }
             }
         }
     }
@@ -133,7 +144,7 @@ extension LatchkeyAPI {
     /// counts.
     package func admitIfNamed(_ request: Request) async throws -> Admission? {
         let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
-        return isNamed ? try await admission(of: request).run() : nil
+        return isNamed ? try proving(try await admission(of: request).run(), request) : nil
     }
 
     /// For whom a call counts in the store: pages without a key share an origin, so that each address counts.
@@ -153,7 +164,7 @@ extension LatchkeyAPI {
     /// What a caller may use of the providers.
     package func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
         CallerTerms(
-            clients: admission?.clients, key: admission?.signInCaller.hash, address: rates.proxies.client(of: request),
+            clients: admission?.clients, key: admission?.keyCaller.hash, address: rates.proxies.client(of: request),
             port: rates.proxies.clientPort(of: request))
     }
 
@@ -220,6 +231,7 @@ extension LatchkeyAPI {
     /// - Throws: 401 without one; 403 for a change by cookie that is not from a page of this server.
     func sessionToken(of request: Request) throws(APIError) -> PresentedToken {
         guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
+            if let bound = try keyProofs?.token(of: request, to: self) { return PresentedToken(bound) }
             return try request.bearerToken()
         }
         if request.method != .get, request.method != .head { try checkSameOrigin(request) }
@@ -281,6 +293,8 @@ public struct Admission: Sendable {
     /// The clients whose users and sessions the caller may access; nil for all.
     package let clients: Set<String>?
     var isAdministrator = false
+    /// Of the key that the caller has sent a proof of.
+    package var proof: KeyProof?
 
     /// Whether the caller's session is in its browser's cookies.
     package var isPage: Bool { if case .cookie = ground { true } else { false } }
@@ -302,10 +316,11 @@ public struct Admission: Sendable {
         }
     }
 
-    /// Tells the callers of sign-ins apart. For a key, the hash by which it was admitted.
-    package var signInCaller: Caller {
-        if case .key(_, let hash) = ground { Caller(apiKeyHash: hash) } else { caller }
-    }
+    /// For an API key, by the hash by which it was admitted.
+    var keyCaller: Caller { if case .key(_, let hash) = ground { Caller(apiKeyHash: hash) } else { caller } }
+
+    /// Tells the callers of sign-ins apart, also by the keys that they have proved.
+    package var signInCaller: Caller { proof.map { keyCaller.proving($0.key) } ?? keyCaller }
 }
 
 /// A caller with a session, as ``LatchkeyAPI/signedIn(_:)`` found it.
@@ -319,7 +334,7 @@ public struct SignedInCaller: Sendable {
 
     /// - Throws: 401 without a session; 403 if it is of a client that the caller may not access.
     init(admission: Admission, token: PresentedToken, holder: SessionAndUser?) throws(APIError) {
-        guard let holder else { throw .sessionInvalid }
+        guard let holder else { throw SessionTokenFormat.isBound(token.bytes) ? .boundTokenInvalid : .sessionInvalid }
         // Otherwise a key that is for one client could be used on the sessions of all.
         try admission.check(holder.session.clientID)
         self.admission = admission

@@ -278,10 +278,10 @@ public struct RateLimit: Sendable, Hashable {
         meaning: "Requests from one address (IPv6: one /64 network); more are answered 429. Loopback addresses have no "
             + "limit.", risk: "one address may send any number of requests")
 
-    /// Sign-ins, registrations and refreshes of one address.
+    /// Sign-ins, registrations, refreshes and pushed security events of one address.
     public static let signInsPerAddress = RateLimit(
         key: "sign_ins_per_address", usual: .init(count: 1000, seconds: 10), policy: "sign-ins",
-        meaning: "Sign-ins, registrations and refreshes from one address.",
+        meaning: "Sign-ins, registrations, refreshes and pushed security events from one address.",
         risk: "one address may send any number of sign-ins")
 
     /// Sign-ins by redirect started from one address: each is stored until it ends, and needs no API key.

@@ -1,6 +1,7 @@
 package import HTTPServer
 import HTTPTypes
 import Primitives
+import StorageModel
 
 extension Request {
     package var provider: String { parameters["provider"] ?? "" }
@@ -27,14 +28,16 @@ extension Request {
     }
 
     /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.
-    /// - Throws: 401 for a missing or repeated field, another scheme, more than 4096 characters, or characters not in
-    ///   RFC 7235's token68.
+    /// - Throws: 401 for a missing or repeated field, another scheme, more than 4096 characters, characters not in
+    ///   RFC 7235's token68, or a token that is bound to a key.
     package func bearerToken() throws(APIError) -> PresentedToken {
         guard let field = headers.bytes(of: .authorization) else {
             throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid
         }
         guard let place = field.withUnsafeBufferPointer(Self.bearerToken) else { throw .sessionInvalid }
-        return PresentedToken(field[(field.startIndex + place.lowerBound)..<(field.startIndex + place.upperBound)])
+        let token = field[(field.startIndex + place.lowerBound)..<(field.startIndex + place.upperBound)]
+        guard !SessionTokenFormat.isBound(token) else { throw .boundTokenInvalid }
+        return PresentedToken(token)
     }
 
     /// The user name and password of `Authorization: Basic …` (RFC 7617 section 2); nil for any other field.

@@ -113,6 +113,10 @@ public struct APIRefusal: Sendable {
         isProvidersOwn: true)
     package static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
     package static let invalidAPIKey = APIRefusal(APIError.invalidAPIKey)
+    private static let keyNotProved = APIRefusal(SignInError.keyNotProved)
+    private static let tokenIsBound = APIRefusal(APIError.boundTokenInvalid, as: "token_is_bound")
+    private static let proofRefused = APIRefusal(
+        APIError.proofRefused(.keyProof("has another ath")), as: "proof_of_token_refused")
     package static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
     package static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 
@@ -124,11 +128,11 @@ public struct APIRefusal: Sendable {
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
         switch access {
         case .open, .browser, .notification: []
-        case .key: [invalidAPIKey]
+        case .key: [invalidAPIKey, keyNotProved]
         case .service: [APIRefusal(APIError.invalidServiceKey, as: "invalid_api_key_of_service")]
-        case .keyOrPage, .refresh: [invalidAPIKey, crossSite]
+        case .keyOrPage, .refresh: [invalidAPIKey, keyNotProved, crossSite]
         case .session, .browserSession:
-            [invalidAPIKey, APIRefusal(APIError.sessionInvalid), otherClient]
+            [invalidAPIKey, APIRefusal(APIError.sessionInvalid), tokenIsBound, proofRefused, otherClient]
                 + (method == .get ? [] : [crossSite])
         }
     }

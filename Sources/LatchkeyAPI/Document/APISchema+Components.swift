@@ -139,7 +139,8 @@ extension APISchema {
         "token": text("Opaque to apps: its form may change. Keep it secret.", example: APIExample.token),
         "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
         "access_token": text("The same as `token`.", example: APIExample.token),
-        "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),
+        "token_type": text(
+            "Send the token as `Authorization: Bearer`, or as `DPoP` with a proof.", choices: ["bearer", "DPoP"]),
     ])
 
     package static let sessionFields = fields([

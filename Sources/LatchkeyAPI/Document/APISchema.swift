@@ -14,7 +14,7 @@ public struct APISchema: Sendable {
 
     private let members: [(name: String, value: JSONValue?)]
 
-    var json: JSONValue { .object(of: members) }
+    package var json: JSONValue { .object(of: members) }
 
     /// - Parameter lengths: In characters; only for texts of ASCII alone, whose limits are in bytes.
     public static func text(

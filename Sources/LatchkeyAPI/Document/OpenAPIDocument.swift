@@ -13,6 +13,7 @@ package struct OpenAPIDocument: Sendable {
     /// The path of the API; empty for the root.
     let path: String
     private let operations: [APIOperation]
+    private let webhooks: [(name: String, value: JSONValue?)]
     private let schemas: [(name: String, value: JSONValue?)]
 
     /// - Parameter routes: Those of the server. Some need another feature, which it may lack. Nil for all.
@@ -28,6 +29,7 @@ package struct OpenAPIDocument: Sendable {
             routes?.contains { $0 == (operation.method.rawValue, operation.path) } ?? true
         }
         operations = APIOperation.ofCore + ofFeatures
+        webhooks = features.flatMap { $0.webhooks }
         let schemas = [APISchema.components, APISchema.bodies] + features.map { $0.schemas }
         self.schemas = schemas.joined().map { ($0.key, $0.value.json) }
     }
@@ -44,7 +46,7 @@ package struct OpenAPIDocument: Sendable {
             ],
             "servers": [["url": .string(path.isEmpty ? "/" : path)]],
             "tags": .array(APIOperation.Tag.allCases.map { ["name": .string($0.rawValue)] }),
-            "paths": paths, "components": components(&responses),
+            "paths": paths, "webhooks": .object(of: webhooks), "components": components(&responses),
         ]
     }
 
@@ -84,7 +86,10 @@ package struct OpenAPIDocument: Sendable {
             "allowedOrigin": key(
                 "Origin", in: "header",
                 "A web frontend on an allowed origin needs no key; its browser sends this field."),
-            "session": http("bearer", "The `token` of a sign-in."),
+            "session": http(
+                "bearer",
+                "The `token` of a sign-in. One that is bound to a key is sent as `Authorization: DPoP`, with a "
+                    + "proof in the field `DPoP` (RFC 9449)."),
             "sessionCookie": key(
                 sessionCookie, in: "cookie",
                 "A browser’s session. It allows changes only if the browser reports a page of this server "

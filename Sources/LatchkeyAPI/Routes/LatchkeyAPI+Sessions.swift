@@ -9,6 +9,8 @@ extension LatchkeyAPI {
         guard !admission.isPage else { return try await refreshPage(request, admission) }
         var refresh = try RefreshRequest(BodyFields(request, from: admission), caller: admission.caller)
         refresh.clients = admission.clients
+        refresh.key = admission.proof?.key
+        try await admission.proof?.spend()
         return try await useCases.sessions.given(try await useCases.refresh(refresh)).response(.ok)
     }
 

@@ -43,6 +43,7 @@ extension LatchkeyAPI {
     ) async throws -> Response {
         // At a group, the body may name another client than the administrator's.
         guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
+        try useCases.check(key: admission.proof?.key, for: signIn.clientID.text)
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return try await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
@@ -59,11 +60,18 @@ extension LatchkeyAPI {
     package func respond(
         _ signedIn: SignedIn, _ status: HTTPResponse.Status, to admission: Admission, _ request: Request
     ) async throws(SignInError) -> Response {
-        guard admission.isPage else { return try await useCases.sessions.given(signedIn).response(status) }
+        guard admission.isPage else { return try await given(signedIn, to: admission).response(status) }
         await endFormerSession(of: request, besides: signedIn.tokens)
         var response = inCookies(signedIn, status)
         forgetRegistration(of: request, in: &response)
         return response
+    }
+
+    /// A new session as its app gets it (``UseCases/given(_:to:key:)``).
+    package func given(_ signedIn: SignedIn, to admission: Admission?) async throws(SignInError) -> SignedIn {
+        try await admission?.proof?.spend()
+        let caller = admission?.caller ?? Caller(origin: "")
+        return try await useCases.given(signedIn, to: caller, key: admission?.proof?.key)
     }
 
     /// A body is ignored.
@@ -92,7 +100,7 @@ extension SignedIn {
                 json.add("token", tokens.token.exposed)
                 json.add("access_token", tokens.token.exposed)
                 json.add("refresh_token", tokens.refreshToken.exposed)
-                json.add("token_type", "bearer")
+                json.add("token_type", tokens.key == nil ? "bearer" : "DPoP")
             }
             json.add("expires", tokens.expiresIn)
             json.add("expires_in", tokens.expiresIn)

@@ -97,6 +97,20 @@ package struct APIError: Error, Sendable {
         "The session token is malformed, unknown, expired or revoked. Sign in again.",
         headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
 
+    /// As ``sessionInvalid``, for a token that is bound to a key, or must be (RFC 9449 section 7.1).
+    package static let boundTokenInvalid = APIError(
+        .unauthorized, "invalid_token", .requestDenied,
+        "The session token is bound to a key: send Authorization: DPoP and a proof with its hash. Or it is unknown, "
+            + "expired or revoked: sign in again.",
+        headers: [.wwwAuthenticate: #"DPoP error="invalid_token", algs="ES256""#])
+
+    /// A proof beside a session token (RFC 9449 section 7.1).
+    package static func proofRefused(_ error: SignInError) -> APIError {
+        APIError(
+            .unauthorized, error.codeText, error.errorType, error.description,
+            headers: [.wwwAuthenticate: #"DPoP error="invalid_dpop_proof", algs="ES256""#])
+    }
+
     static let crossSiteRequest = APIError(
         .forbidden, "invalid_request", .requestDenied,
         "A session cookie allows changes only from a page of this server. Send Authorization: Bearer instead.")
@@ -160,7 +174,7 @@ extension SignInError.Code {
     /// The status of a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
-        case .invalidRequest, .unauthorizedClient, .expired, .operatorUnknown: .badRequest
+        case .invalidRequest, .unauthorizedClient, .invalidKeyProof, .expired, .operatorUnknown: .badRequest
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
             .refusedByProvider, .notOnMobileNetwork, .credentialInvalid:
             .unauthorized

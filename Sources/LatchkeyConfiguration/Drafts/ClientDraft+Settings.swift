@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-internal import Primitives
 internal import SignIn
 
 extension ClientDraft {
@@ -134,6 +133,10 @@ extension ClientDraft {
         Setting(
             "access_token_audience", .list(of: .clientID, "a list of audiences"), \.rules.accessToken.audience,
             "The services that the client's JWTs are for: their aud."),
+        Setting(
+            "dpop_bound_tokens", .choice, \.rules.boundTokens,
+            "Whether the session's tokens are bound to a key of the app (DPoP, RFC 9449). off: proofs are ignored; "
+                + "optional: an app that sends a proof gets bound tokens; required: no other app gets a session."),
     ]
 
     /// Of ID tokens, userinfo and signed responses.

@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-internal import Primitives
 internal import SignIn
 
 // A profile sets what the file leaves out. A setting that contradicts the profile is refused, so that a provider never

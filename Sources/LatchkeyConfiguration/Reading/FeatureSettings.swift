@@ -15,31 +15,31 @@ public protocol FeatureSettings: Sendable {
     /// The keys, such as `greeting.name`.
     static var settings: [Setting<Self>] { get }
 
-    /// Values that are valid each by itself and contradict each other, or cannot be used by this build: the key that is
-    /// to blame, what is wrong with it, and what to do.
+    /// Values that are valid each by itself and contradict each other, or cannot be used by this build.
     /// - Parameter configuration: All settings, these among them.
-    func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)]
+    func contradictions(in configuration: Configuration) -> [SettingNote]
 
-    /// Values that may be intended, and remove a defence or have no effect: as ``contradictions(in:)``.
+    /// Values that may be intended, and remove a defence or have no effect.
     /// - Parameter configuration: All settings, these among them.
-    func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)]
+    func warnings(in configuration: Configuration) -> [SettingNote]
 }
+
+/// The key that is to blame, what is wrong with it, and what to do.
+public typealias SettingNote = (key: String, reason: String, remedy: String)
 
 extension FeatureSettings {
     /// No keys: the program sets the values.
     public static var settings: [Setting<Self>] { [] }
 
-    public func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
-        []
-    }
+    public func contradictions(in configuration: Configuration) -> [SettingNote] { [] }
 
-    public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] { [] }
+    public func warnings(in configuration: Configuration) -> [SettingNote] { [] }
 
-    static func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    static func contradictions(in configuration: Configuration) -> [SettingNote] {
         configuration[Self.self].contradictions(in: configuration)
     }
 
-    static func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+    static func warnings(in configuration: Configuration) -> [SettingNote] {
         configuration[Self.self].warnings(in: configuration)
     }
 

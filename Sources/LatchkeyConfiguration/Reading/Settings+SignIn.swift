@@ -1,5 +1,3 @@
-internal import HTTPServer
-internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import SignIn
 

@@ -1,4 +1,3 @@
-internal import HTTPServer
 internal import LatchkeyAPI
 internal import Primitives
 package import SignIn

@@ -1,5 +1,4 @@
 import EventLoops
-import HTTPCore
 import Primitives
 
 /// Makes the connection for one exchange: resolves the host, and tries its addresses until one accepts, the next one

@@ -1,4 +1,3 @@
-import LatchkeyConfiguration
 package import OpenIDConnect
 import Primitives
 package import SignIn

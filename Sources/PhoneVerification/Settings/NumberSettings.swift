@@ -1,6 +1,4 @@
 import LatchkeyConfiguration
-import OpenIDConnect
-import Primitives
 import SignIn
 
 /// The keys of providers that verify numbers, each with the kinds that have it.

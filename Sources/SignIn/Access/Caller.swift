@@ -23,6 +23,13 @@ package struct Caller: Sendable, Hashable {
         isKeyless = true
     }
 
+    /// The same caller with the key of an app, whose other apps get nothing of what that one gets.
+    package func proving(_ key: String) -> Caller {
+        Caller(hash: TokenHash(sha256Of: "\(Base64URL.encode(hash.bytes)) \(key)"), isKeyless: isKeyless)
+    }
+
+    private init(hash: TokenHash, isKeyless: Bool) { (self.hash, self.isKeyless) = (hash, isKeyless) }
+
     /// One user of an origin, as far as an address tells users apart.
     package init(address: IPAddress) {
         hash = TokenHash(sha256Of: "address \(address.high) \(address.low)")

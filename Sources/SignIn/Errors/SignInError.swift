@@ -28,6 +28,8 @@ package struct SignInError: Error, Sendable, Hashable {
         case unauthorizedClient = "unauthorized_client"
         /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant = "invalid_grant"
+        /// A proof of an app's key that is missing or wrong (RFC 9449).
+        case invalidKeyProof = "invalid_dpop_proof"
         case emailDomainBlocked = "email_domain_blocked"
         case userAlreadyExists = "user_already_exists"
         /// Without this identity the user could no longer sign in.
@@ -418,6 +420,16 @@ extension SignInError {
     package static let refreshTokenInvalid = SignInError(
         .invalidGrant, .requestDenied,
         "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.")
+
+    /// As RFC 9449 section 5 demands it.
+    package static let keyNotProved = keyProof("is missing, or of another key than the refresh token is bound to")
+
+    /// - Parameter problem: What is wrong with the proof.
+    package static func keyProof(_ problem: String) -> SignInError {
+        SignInError(
+            .invalidKeyProof, .invalidRequest,
+            "The DPoP proof \(problem). Send a new one for this request, made with the key of the session.")
+    }
 
     static let refreshContended = SignInError(
         .temporarilyUnavailable, .serverError,

@@ -1,4 +1,3 @@
-import OpenIDConnect
 import Primitives
 import StorageModel
 import Synchronization

@@ -7,13 +7,14 @@ package import StorageModel
 /// token's hash, under which the session is stored.
 package protocol AccessTokenForm: AnyObject, Sendable {
     /// The token for the app of a session; nil for a client with opaque tokens.
+    /// - Parameter key: The thumbprint of the key that the session's tokens are bound to.
     /// - Throws: `temporarily_unavailable`; `server_error` if it cannot be signed.
     func token(
-        of holder: SessionAndUser, under hash: TokenHash, in sessions: Sessions
+        of holder: SessionAndUser, under hash: TokenHash, boundTo key: String?, in sessions: Sessions
     ) async throws(SignInError) -> Secret?
 
     /// The session of a token, with its hash; nil for a token that this server did not issue, that has expired, or
-    /// whose session has ended.
+    /// whose session has ended. One that is bound to a key is shown with the key in front (`SessionTokenFormat`).
     /// - Throws: `temporarily_unavailable`.
     func holder(
         of token: Secret, in sessions: Sessions
@@ -26,7 +27,7 @@ extension Sessions {
     package func given(_ signedIn: SignedIn) async throws(SignInError) -> SignedIn {
         let hash = TokenHash(ofSessionToken: signedIn.tokens.token.exposed)
         guard let accessTokenForm, let holder = try await holder(under: hash),
-            let token = try await accessTokenForm.token(of: holder, under: hash, in: self)
+            let token = try await accessTokenForm.token(of: holder, under: hash, boundTo: signedIn.tokens.key, in: self)
         else { return signedIn }
         return altered(signedIn) { $0.tokens.token = token }
     }

@@ -8,6 +8,8 @@ package struct RefreshRequest: Sendable {
     /// The client that the session must belong to, if the app names one.
     package var clientID: String?
     package var caller: Caller
+    /// The thumbprint of the key that the caller has proved (DPoP).
+    package var key: String?
     /// The clients whose sessions the caller may refresh; nil for all.
     package var clients: Set<String>?
     package var correlationID: CorrelationID?
@@ -28,8 +30,12 @@ package struct Refresh: Sendable {
     let sessions: Sessions
     let store: any SessionStore
 
-    /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
-    ///   `temporarily_unavailable`, which says nothing about the token.
+    /// The caller of an exchange that bound a session to a key.
+    static let binding = TokenHash(sha256Of: "binding to a key")
+
+    /// - Throws: `invalid_dpop_proof` without the key that the token is bound to, or must be; `invalid_grant` for a
+    ///   token that is unknown, expired, revoked, used, or of another client; `temporarily_unavailable`, which says
+    ///   nothing about the token.
     package func callAsFunction(_ request: RefreshRequest) async throws(SignInError) -> SignedIn {
         let correlationID = request.correlationID ?? .random(from: environment.random)
         do throws(SignInError) {
@@ -50,6 +56,7 @@ package struct Refresh: Sendable {
         _ request: RefreshRequest, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
         guard let shown = PresentedRefreshToken(request.refreshToken) else { throw .refreshTokenInvalid }
+        guard shown.key == nil || shown.key == request.key else { throw .keyNotProved }
         let presented = shown.hashes
         // Read again if another request was faster with the same token, which is no longer live then.
         for _ in 0..<2 {
@@ -64,9 +71,16 @@ package struct Refresh: Sendable {
                 guard let tokens = try await rotate(found, shown, presented, request, ticket) else { continue }
                 return signedIn(found, tokens, "refreshed", correlationID)
             case .justSpent(let found, let last)
-            where sessions.lifetimes.of(found.session.clientID).refreshGrace > 0:
+            where last.caller == Self.binding || sessions.lifetimes.of(found.session.clientID).refreshGrace > 0:
                 try check(found.session, request)
-                let successor = SuccessorTokens(of: shown, salt: last.salt)
+                let key = try sessions.keyRules.key(for: found.session, of: shown, request)
+                let successor = SuccessorTokens(of: shown, salt: last.salt, boundTo: key)
+                // Another key than that of the exchange has another successor, which does not exist.
+                if key != shown.key || last.caller == Self.binding {
+                    guard case .live = try await sessions.refreshTokenState(Secret(successor.refreshToken)) else {
+                        throw .refreshTokenInvalid
+                    }
+                }
                 sessions.counts.note { $0.refreshedAgain += 1 }
                 // The session token has its stored end. The refresh token ends no later than one issued now.
                 let ends = sessions.lifetimes.of(found.session.clientID)
@@ -99,12 +113,14 @@ package struct Refresh: Sendable {
         let lifetimes = sessions.lifetimes.of(found.session.clientID)
         let ends = lifetimes.ends(ofSessionMadeAt: found.session.createdAt, at: now)
         guard ends.refresh > now else { throw .refreshTokenInvalid }
+        let key = try sessions.keyRules.key(for: found.session, of: shown, request)
         let salt = SuccessorTokens.salt(at: now, environment.random)
-        let successor = SuccessorTokens(of: shown, salt: salt)
+        let successor = SuccessorTokens(of: shown, salt: salt, boundTo: key)
+        let caller = key == shown.key ? request.caller.hash : Self.binding
         var rotation = RefreshTokenRotation(
             of: presented, tokenHash: TokenHash(ofSessionToken: successor.token),
             refreshTokenHash: TokenHash(ofSessionToken: successor.refreshToken), expiresAt: ends.access,
-            refreshExpiresAt: ends.refresh, last: LastRotation(salt: salt, caller: request.caller.hash),
+            refreshExpiresAt: ends.refresh, last: LastRotation(salt: salt, caller: caller),
             formerTokenEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
         if sessions.clientsWithIDTokens.contains(found.session.clientID) {
             rotation.idTokenKey = SealedIDToken.sessionKey(for: successor.token, of: shown)

@@ -14,6 +14,7 @@ package struct Sessions: Sendable {
     /// The clients whose sessions may have an ID token for logout.
     let clientsWithIDTokens: Set<String>
     let areAudited: Bool
+    let keyRules: KeyRules
     /// Nil if all session tokens are opaque.
     let accessTokenForm: (any AccessTokenForm)?
     package let clock: WallClock
@@ -26,10 +27,13 @@ package struct Sessions: Sendable {
     /// announces it, and otherwise within five seconds.
     /// - Throws: `temporarily_unavailable` if the store is unavailable; that does not mean "signed out".
     package func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
-        if let accessTokenForm, !SessionTokenFormat.isLength(token.exposed.utf8.count) {
-            return try await accessTokenForm.holder(of: token, in: self)?.found
+        let found: SessionAndUser?
+        if let accessTokenForm, !token.exposed.withBytes(SessionTokenFormat.isSessionToken) {
+            found = try await accessTokenForm.holder(of: token, in: self)?.found
+        } else {
+            found = try await self.found(token.exposed.withBytes(look))
         }
-        return try await found(token.exposed.withBytes(look))
+        return keyRules.admitted(found, SessionTokenFormat.isBound(token.exposed.utf8))
     }
 
     /// The session that is stored under a hash.
@@ -42,13 +46,14 @@ package struct Sessions: Sendable {
 
     /// As ``lookUp(_:)-(Secret)``, for the UTF-8 bytes of a token.
     package func lookUp(_ token: UnsafeBufferPointer<UInt8>) -> ValueOrTask<SessionAndUser?> {
-        if accessTokenForm != nil, !SessionTokenFormat.isLength(token.count) {
+        if accessTokenForm != nil, !SessionTokenFormat.isSessionToken(token) {
             let token = Secret(String(decoding: token, as: UTF8.self))
             return .task { try await authenticate(token) }
         }
+        let isBound = SessionTokenFormat.isBound(token)
         switch look(token) {
-        case .known(let found): return .value(found)
-        case .stored(let hash, let ticket): return .task { try await read(hash, ticket) }
+        case .known(let found): return .value(keyRules.admitted(found, isBound))
+        case .stored(let hash, let ticket): return .task { keyRules.admitted(try await read(hash, ticket), isBound) }
         }
     }
 
@@ -59,7 +64,7 @@ package struct Sessions: Sendable {
     }
 
     private func look(_ token: UnsafeBufferPointer<UInt8>) -> Look {
-        guard SessionTokenFormat.isLength(token.count) else { return .known(nil) }
+        guard SessionTokenFormat.isSessionToken(token) else { return .known(nil) }
         // Looked up by its hash, so that the time taken reveals nothing about existing tokens.
         return look(TokenHash(ofSessionToken: token))
     }
@@ -220,11 +225,14 @@ extension Sessions {
         return statistics
     }
 
-    /// The session of a refresh token that was not exchanged yet; nil for any other.
+    /// The session of a refresh token that was not exchanged yet, or only bound to a key; nil for any other.
     /// - Throws: `temporarily_unavailable`.
     package func authenticate(refreshToken: Secret) async throws(SignInError) -> SessionAndUser? {
-        guard case .live(let found) = try await refreshTokenState(refreshToken) else { return nil }
-        return found
+        switch try await refreshTokenState(refreshToken) {
+        case .live(let found): found
+        case .justSpent(let found, let last) where last.caller == Refresh.binding: found
+        case .justSpent, .spent, .unknown: nil
+        }
     }
 
     /// Ends the session of a token of either kind, if there is one (RFC 7009 section 2.2).
@@ -256,7 +264,8 @@ extension Sessions {
 
 /// The tokens of a signed-in app, each with 240 random bits, of which the store has only the hashes.
 package struct SessionTokens: Sendable, Hashable {
-    /// 48 characters of base64url (`SessionTokenFormat`), or of another form (``Sessions/given(_:)``).
+    /// 48 characters of base64url, in front of which may be a key (`SessionTokenFormat`); or of another form
+    /// (``Sessions/given(_:)``).
     package internal(set) var token: Secret
     /// 48 characters of base64url, and 92 after the first exchange; see `PresentedRefreshToken`.
     package let refreshToken: Secret
@@ -264,6 +273,8 @@ package struct SessionTokens: Sendable, Hashable {
     package let expiresIn: Int64
     /// Seconds until ``refreshToken`` expires.
     package let refreshExpiresIn: Int64
+    /// The thumbprint of the key that they are bound to.
+    package var key: String? { SessionTokenFormat.key(of: refreshToken.exposed) }
 
     package init(token: Secret, refreshToken: Secret, expiresIn: Int64, refreshExpiresIn: Int64) {
         self.token = token
@@ -321,16 +332,19 @@ struct SuccessorTokens {
         SessionTokenFormat.time(at: now.secondsSinceEpoch, fraction: WallClock.systemFraction()) + random.bytes(32)
     }
 
-    /// - Parameter salt: Of the rotation. One of 32 bytes is of an earlier version, whose tokens have no time.
-    init(of shown: PresentedRefreshToken, salt: [UInt8]) {
+    /// - Parameters:
+    ///   - salt: Of the rotation. One of 32 bytes is of an earlier version, whose tokens have no time.
+    ///   - boundKey: The thumbprint of the key that they are bound to.
+    init(of shown: PresentedRefreshToken, salt: [UInt8], boundTo boundKey: String? = nil) {
         let time = salt.dropLast(32)
         let count = time.isEmpty ? 32 : SessionTokenFormat.randomBytes
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(shown.text.utf8)), salt: salt,
             info: Array("latchkey tokens after a refresh".utf8), outputByteCount: 64)
         let bytes = key.withUnsafeBytes { Array($0) }
-        token = Base64URL.encode(time + bytes.prefix(count))
-        refreshToken = shown.family + "." + Base64URL.encode(time + bytes.suffix(count))
+        let front = boundKey.map { $0 + "~" } ?? ""
+        token = front + Base64URL.encode(time + bytes.prefix(count))
+        refreshToken = front + shown.family + "." + Base64URL.encode(time + bytes.suffix(count))
     }
 
     func tokens(expiringAt ends: (access: Timestamp, refresh: Timestamp), now: Timestamp) -> SessionTokens {
@@ -348,13 +362,17 @@ struct SuccessorTokens {
 /// the one that the owner holds.
 struct PresentedRefreshToken {
     let text: String
+    /// The thumbprint of the key that it is bound to.
+    let key: String?
     /// The first half of the next token.
     let family: String
 
     /// Nil if the text cannot be a refresh token.
     init?(_ token: Secret) {
         text = token.exposed
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        key = SessionTokenFormat.key(of: text)
+        let parts = text.utf8.dropFirst(key == nil ? 0 : SessionTokenFormat.untimedCharacters + 1)
+            .split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let last = parts.last, SessionTokenFormat.isLength(last.count),
             parts.count == 1 || parts[0].count == SessionTokenFormat.untimedCharacters
         else { return nil }

@@ -9,8 +9,9 @@
 /// Times are in nanoseconds of one monotonic clock.
 struct CommitDelay {
     /// For how long works that share a statement on PostgreSQL wait for others, at least. One costs PostgreSQL and this
-    /// process a round trip and the beginning and the end of a statement, which others save.
-    static let shared: UInt64 = 2_000_000
+    /// process a round trip and the beginning and the end of a statement, which others save. Two milliseconds save
+    /// little more than half of one, and callers feel them.
+    static let shared: UInt64 = 500_000
     /// More than so many works in a commit would save little.
     static let usualEnough = 32
     /// How many arrivals the average of their distances remembers, roughly.

@@ -6,7 +6,8 @@ import Primitives
 /// bytes: 4 for the second since 1970, and 2 for the part of it, most significant first.
 ///
 /// A refresh token that replaced another one has 43 characters and a dot in front, the family. Tokens that were issued
-/// before this form have 43 characters instead of 48, all random.
+/// before this form have 43 characters instead of 48, all random. In front of all that, a token that is bound to a key
+/// has the key's thumbprint (RFC 7638) and a tilde, so that the store finds no token under another key than its own.
 package enum SessionTokenFormat {
     /// The length of the time and 30 random bytes in base64url.
     package static let characters = 48
@@ -18,6 +19,21 @@ package enum SessionTokenFormat {
     /// Whether a token, or the part of a refresh token after its family, can have so many characters.
     package static func isLength(_ count: Int) -> Bool { count == characters || count == untimedCharacters }
 
+    /// Whether a text can be a session token.
+    package static func isSessionToken(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        isLength(isBound(text) ? text.count - untimedCharacters - 1 : text.count)
+    }
+
+    /// Whether a text has the form of a token that is bound to a key.
+    package static func isBound(_ text: some Collection<UInt8>) -> Bool {
+        text.dropFirst(untimedCharacters).first == UInt8(ascii: "~")
+    }
+
+    /// The thumbprint of the key that a token is bound to; nil if it is bound to none.
+    package static func key(of token: String) -> String? {
+        isBound(token.utf8) ? String(token.utf8.prefix(untimedCharacters)) : nil
+    }
+
     /// The time's 6 bytes, for a new token.
     package static func time(at second: Int64, fraction: UInt16) -> [UInt8] {
         let time = UInt64(UInt32(truncatingIfNeeded: second)) << 16 | UInt64(fraction)
@@ -26,8 +42,9 @@ package enum SessionTokenFormat {
 
     /// The time in a token, as a number of 48 bits; nil if it has none.
     static func time(of token: UnsafeBufferPointer<UInt8>) -> UInt64? {
-        let family = token.count - characters
-        guard family == 0 || family == untimedCharacters + 1 else { return nil }
-        return Base64URL.bits(of: token, from: family, count: 8)
+        let start = token.count - characters
+        // A key, a family, or both may be in front.
+        guard start >= 0, start % (untimedCharacters + 1) == 0, start <= 2 * (untimedCharacters + 1) else { return nil }
+        return Base64URL.bits(of: token, from: start, count: 8)
     }
 }

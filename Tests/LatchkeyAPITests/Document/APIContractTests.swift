@@ -73,7 +73,7 @@ import Testing
         Row("none is documented", "POST", "/auth/zenkey-async-signin/notification", 204, "{}"),
         Row("fits none", "GET", "/auth/zenkey-async-signin/h", 200, #"{"auth_req_id": "h", "token": "t"}"#),
         Row("expires is less than", "POST", "/auth/token", 200, tokens(expires: -1)),
-        Row("token_type is not", "POST", "/auth/token", 200, tokens(type: "mac")),
+        Row("token_type is none of", "POST", "/auth/token", 200, tokens(type: "mac")),
         Row("correlation_id does not match", "POST", "/auth/token", 200, tokens(correlation: "a b")),
         Row(
             "correlation_id is too long", "POST", "/auth/token", 200,

@@ -534,7 +534,7 @@ struct LostAnswerTests {
 }
 
 extension Answer {
-    fileprivate var parameters: [String: String] {
+    var parameters: [String: String] {
         var parameters: [String: String] = [:]
         for item in (headers[.location]?.split(separator: "?").last ?? "").split(separator: "&") {
             let pair = item.split(separator: "=", maxSplits: 1).map(String.init)
@@ -544,7 +544,7 @@ extension Answer {
     }
 
     /// The cookies that it sets.
-    fileprivate var newCookies: [String: String] {
+    var newCookies: [String: String] {
         headers[values: .setCookie].reduce(into: [:]) { cookies, field in
             let pair = field.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1).map(String.init)
             if pair.count == 2 { cookies[pair[0]] = pair[1] }

@@ -85,11 +85,13 @@ import Testing
 /// The routes without the rest of the feature, which needs a service.
 extension StatusRoutes: APIFeature {
     static var schemas: KeyValuePairs<String, APISchema> { [:] }
+    static var webhooks: [(name: String, value: JSONValue?)] { [] }
     static var startPaths: [String] { [] }
     var connectedOrigins: [String] { [] }
     func sessionErrand(of api: LatchkeyAPI) -> SessionErrand? { nil }
     func erasing(_ user: UserID, with useCases: UseCases) -> AccountEnding? { nil }
     var registration: (any PageRegistration)? { nil }
+    var keyProofs: (any KeyProofs)? { nil }
 
     func signInRequest(
         _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,

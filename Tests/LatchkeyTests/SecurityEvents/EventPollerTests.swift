@@ -24,7 +24,17 @@ import Testing
     private func with(
         interval: Duration = interval, _ body: (EventWalk, EventPoller, ScriptedHTTPClient) async throws -> Void
     ) async throws {
-        try await EventWalk.with { events in
+        try await with(interval: interval, clock: ManualClock()) { events, pollers, _, http in
+            try await body(events, pollers[0], http)
+        }
+    }
+
+    /// As above, with the pollers of two instances, and their store.
+    private func with(
+        interval: Duration = interval, clock: ManualClock,
+        _ body: (EventWalk, [EventPoller], SQLStore, ScriptedHTTPClient) async throws -> Void
+    ) async throws {
+        try await EventWalk.with(clock: clock.wallClock) { events in
             try await events.withStore { store in
                 var providers = events.harness.configuration.providers
                 for index in providers.indices where providers[index].id == "acme" {
@@ -36,7 +46,8 @@ import Testing
                     providers, with: events.harness.service.useCases, store: store, counts: EventCounts())
                 let http = ScriptedHTTPClient { _ in .json(#"{"sets": {}}"#) }
                 let source = try #require(receiver.sources["acme"])
-                try await body(events, try #require(EventPoller(source, through: http, receiver)), http)
+                let pollers = try (0..<2).map { _ in try #require(EventPoller(source, through: http, receiver)) }
+                try await body(events, pollers, store, http)
             }
         }
     }
@@ -166,6 +177,88 @@ import Testing
         }
     }
 
+    @Test("Of two instances one polls; the other goes on when the lease is over, or is released")
+    func lease() async throws {
+        let clock = ManualClock()
+        try await with(clock: clock) { _, pollers, store, http in
+            let (first, second) = (pollers[0], pollers[1])
+            #expect(await first.turn() == Self.interval)
+            #expect(await second.turn() == EventPoller.look)
+            #expect(http.requests.count == 1)
+            // The next poll of the first is due a minute later, and may take another one.
+            clock.advance(bySeconds: 60)
+            #expect(await second.turn() == EventPoller.look)
+            #expect(await first.turn() == Self.interval)
+            #expect(http.requests.count == 2)
+            // It dies.
+            clock.advance(bySeconds: 119)
+            #expect(await second.turn() == EventPoller.look)
+            clock.advance(bySeconds: 1)
+            #expect(await second.turn() == Self.interval)
+            #expect(await first.turn() == EventPoller.look)
+            #expect(http.requests.count == 3)
+            // It ends.
+            let ended = Task { await second.run() }
+            ended.cancel()
+            await ended.value
+            #expect(await first.turn() == Self.interval)
+            let leases = try await store.countEventPollLeases()
+            #expect(leases == 1)
+        }
+    }
+
+    @Test("The lease lasts through the pauses after failures")
+    func leaseOfFailures() async throws {
+        let clock = ManualClock()
+        try await with(clock: clock) { _, pollers, _, http in
+            http.answer { _ in .json("{}", status: 500) }
+            for pause in [60, 120, 240, 480, 900, 900] as [Int64] {
+                #expect(await pollers[0].turn() == .seconds(pause))
+                clock.advance(bySeconds: pause)
+                #expect(await pollers[1].turn() == EventPoller.look, "after \(pause)")
+            }
+        }
+    }
+
+    /// Refuses what a full disk refuses.
+    private func refuse(_ change: String, in store: SQLStore) async throws {
+        try await store.writes.submit { db in
+            try db.perform(SQL("CREATE TRIGGER refuse BEFORE \(change) BEGIN SELECT RAISE(ABORT, 'full'); END"))
+        }
+    }
+
+    @Test("While the lease cannot be stored nothing is polled")
+    func leaseRefused() async throws {
+        try await with(clock: ManualClock()) { _, pollers, store, http in
+            try await refuse("INSERT ON sealed_notes", in: store)
+            #expect(await pollers[0].turn() == Self.interval)
+            #expect(await pollers[0].turn() == .seconds(120))
+            #expect(http.requests.isEmpty)
+            try await store.writes.submit { db in try db.perform("DROP TRIGGER refuse") }
+            #expect(await pollers[0].turn() == Self.interval)
+            #expect(http.requests.count == 1)
+        }
+    }
+
+    @Test("An event that cannot be stored is not acknowledged, and has its effect when it comes again")
+    func effectRefused() async throws {
+        try await with(clock: ManualClock()) { events, pollers, store, http in
+            let session = try await events.session()
+            let sets = answer([("a", try await events.token())])
+            http.answer { _ in sets }
+            try await refuse("INSERT ON audit_events", in: store)
+            #expect(await pollers[0].turn() == Self.interval)
+            #expect(try await events.isLive(session))
+            try await store.writes.submit { db in try db.perform("DROP TRIGGER refuse") }
+            #expect(await pollers[0].turn() == .zero)
+            #expect(body(http.requests.last)["ack"]?.array == [])
+            #expect(try await events.audited().count == 1)
+            http.answer { _ in .json(#"{"sets": {}}"#) }
+            #expect(await pollers[0].turn() == Self.interval)
+            #expect(body(http.requests.last)["ack"]?.array == ["a"])
+        }
+    }
+
     /// A transmitter on a socket of its own.
     private final class Transmitter: Sendable {
         private let waiting: Mutex<[(String, String)]>
@@ -219,6 +312,14 @@ import Testing
                 let status = try await app.me(session).status
                 #expect(status == 401)
             }
+        }
+    }
+}
+
+extension SQLStore {
+    fileprivate func countEventPollLeases() async throws -> Int64 {
+        try await reads.submit { db in
+            try db.number("SELECT count(*) FROM sealed_notes WHERE purpose = 'event-poll'")
         }
     }
 }

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import HTTPServer
 import HTTPTypes
+import LatchkeyAPI
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
@@ -703,6 +704,27 @@ import Testing
             #expect(notes == 0)
             #expect(try await events.isLive(session))
             #expect(try await events.push(try await events.token()).status == 202)
+        }
+    }
+
+    @Test("An address has a limit of its own, before anything of a token is read")
+    func rateLimit() async throws {
+        let configure: (inout Configuration) -> Void = {
+            $0.requestLimits.quotas[.signInsPerAddress] = .init(count: 2, seconds: 7200)
+            $0.requestLimits.proxies.ranges = ["127.0.0.0/8"].compactMap(IPAddressRange.init)
+        }
+        try await EventWalk.with(configure: configure) { events in
+            let session = try await events.session()
+            let token = try await events.token()
+            func push(_ text: String, from address: String) async throws -> Int {
+                try await events.push(text, headers: ["X-Forwarded-For: \(address)"]).status
+            }
+            for _ in 0..<2 { #expect(try await push("e30.e30.e30", from: "192.0.2.1") == 400) }
+            #expect(try await push(token, from: "192.0.2.1") == 429)
+            #expect(try await events.isLive(session))
+            #expect(try await events.count("refusals") == 2)
+            #expect(try await push(token, from: "192.0.2.2") == 202)
+            #expect(try await !events.isLive(session))
         }
     }
 

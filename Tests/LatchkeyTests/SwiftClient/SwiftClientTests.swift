@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Crypto
 import Foundation
 import LatchkeyClient
 import LatchkeyConfiguration
@@ -74,6 +75,37 @@ import Testing
             #expect(network.sent(to: "/auth/token").count == 2)
             try await latchkey.signOut()
             #expect(try await harness.app.me(session.tokens.token).status == 401)
+        }
+    }
+
+    @Test("An app with a key has tokens that are worth nothing without it, also if its clock is wrong")
+    func boundTokens() async throws {
+        try await SignInHarness.with(configure: { configuration in
+            for index in configuration.zenkey.clients.indices {
+                configuration.zenkey.clients[index].boundTokens = .optional
+            }
+        }) { harness in
+            let store = MemoryTokenStore()
+            let network = LossyNetwork()
+            let clock = PhoneClock()
+            var configuration = try harness.clientConfiguration()
+            configuration.proofKey = P256.Signing.PrivateKey()
+            let latchkey = Latchkey(configuration, tokens: store, transport: network, pace: clock.pace)
+            let session = try await latchkey.signIn(with: try harness.sdkResponse())
+            let user = try await latchkey.me()
+            // The session token is about to expire, and the clock is an hour fast.
+            clock.advance(by: 3595)
+            network.lose(1, from: "/auth/token")
+            #expect(try await latchkey.me().id == user.id)
+            #expect(await store.load() != session.tokens)
+            for key in [P256.Signing.PrivateKey(), nil] {
+                var other = configuration
+                other.proofKey = key
+                let thief = Latchkey(other, tokens: store, transport: network, pace: clock.pace)
+                let refusal = try await failure { () async throws(LatchkeyError) in try await thief.me() }
+                #expect(refusal.code == .invalidKeyProof)
+            }
+            try await latchkey.signOut()
         }
     }
 

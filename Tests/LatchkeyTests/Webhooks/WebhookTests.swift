@@ -145,6 +145,35 @@ import Testing
         }
     }
 
+    @Test(
+        "A receiver with TLS gets events if an authority of outbound.ca_file has issued its certificate for its name",
+        arguments: [.server, .expiredServer, .otherServer, .selfSigned] as [IssuedCertificates.Holder])
+    func encrypted(holder: IssuedCertificates.Holder) async throws {
+        let certificates = try await IssuedCertificates.make([holder])
+        let receiver = try await TelemetryReceiver(
+            "Tests/Webhooks/receiver.py",
+            [Self.secret, certificates.certificate(holder), certificates.key(holder)])
+        defer { receiver.stop() }
+        let endpoint = try endpoint("https://127.0.0.1:\(receiver.port)/hooks")
+        try await SignInHarness.with(configure: { configuration in
+            configure([endpoint])(&configuration)
+            configuration.outbound.certificateAuthorities = certificates.authority
+        }) { harness in
+            _ = try await signIn(harness)
+            if holder == .server {
+                try await until { Self.received(receiver).count == 2 }
+                #expect(Self.received(receiver).map(\.type) == ["user.created", "session.created"])
+                #expect(Self.received(receiver).allSatisfy { $0.error == nil })
+                return
+            }
+            try await until {
+                try await harness.runAdminCommand { try await $0.listWebhooks(harness.configuration) }
+                    .contains { $0.contains("last error") && $0.contains(" tls: ") }
+            }
+            #expect(Self.received(receiver).isEmpty)
+        }
+    }
+
     @Test("An address that outbound.allow_private_networks does not allow gets nothing, and the list says why")
     func privateAddress() async throws {
         try await SignInHarness.with(configure: configure([try endpoint("https://10.1.2.3/hooks")])) { harness in

@@ -64,6 +64,33 @@ struct SecurityEventConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("One instance has the lease of a provider's polls, until it ends or is released", arguments: StoreKind.all)
+    func pollLease(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        func claim(_ holder: String, after seconds: Int64 = 0, of provider: String = "acme") async throws -> Bool {
+            try await store.claimPolling(
+                of: provider, for: holder, at: Records.now.advanced(bySeconds: seconds), seconds: 60)
+        }
+        let first = try await withThrowingTaskGroup { group in
+            for number in 0..<16 { group.addTask { try await claim("h\(number)") ? "h\(number)" : nil } }
+            return try await group.reduce(into: []) { $0 += [$1].compactMap(\.self) }
+        }
+        #expect(first.count == 1)
+        #expect(try await claim("other", of: "another provider"))
+        #expect(try await claim(first[0], after: 59))
+        #expect(try await !claim("other", after: 118))
+        #expect(try await claim("other", after: 119))
+        #expect(try await !claim(first[0], after: 119))
+        try await store.releasePolling(of: "acme", by: first[0])
+        #expect(try await !claim(first[0], after: 119), "it is not the holder's")
+        try await store.releasePolling(of: "acme", by: "other")
+        #expect(try await claim(first[0], after: 119))
+        // A clock that was years ahead.
+        #expect(try await claim(first[0], after: 100_000_000))
+        #expect(try await claim("other", after: 120))
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("Its id is kept until it is refused for its age", arguments: StoreKind.all)
     func kept(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

@@ -28,6 +28,12 @@ struct TokenHashTests {
             // A first token, and one after a family.
             ("AAECAwQF", "", [0, 1, 2, 3, 4, 5]), ("-_-_-_-_", "", [251, 255, 191, 251, 255, 191]),
             ("AAECAwQF", String(repeating: "f", count: 43) + ".", [0, 1, 2, 3, 4, 5]),
+            // Of tokens that are bound to a key.
+            ("AAECAwQF", String(repeating: "k", count: 43) + "~", [0, 1, 2, 3, 4, 5]),
+            (
+                "AAECAwQF", String(repeating: "k", count: 43) + "~" + String(repeating: "f", count: 43) + ".",
+                [0, 1, 2, 3, 4, 5]
+            ),
         ] as [(String, String, [UInt8])])
     func time(begin: String, family: String, time: [UInt8]) {
         let token = family + begin + String(repeating: "x", count: 40)

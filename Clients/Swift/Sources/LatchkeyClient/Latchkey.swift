@@ -30,6 +30,9 @@ public actor Latchkey {
         public var cellularTimeLimit: TimeInterval = 15
         /// The origins of the app's other services, to which ``Latchkey/data(for:)`` may send the session.
         public var trustedOrigins: [URL] = []
+        /// Binds the session's tokens to a key, if the server's client allows it (DPoP): they are worth nothing without
+        /// it. The app keeps the key, best in the Secure Enclave.
+        public var proofKey: (any ProofKey)?
         private let hiddenKey: Hidden
 
         /// A configuration for the provider `zenkey`.
@@ -51,6 +54,8 @@ public actor Latchkey {
     nonisolated let transport: any Transport
     nonisolated let pace: Pace
     private let store: any TokenStore
+    /// How many seconds the clock of this device is slow, as far as a refused proof has shown it.
+    private var clockOffset: TimeInterval = 0
     /// The present refresh, for which all callers wait.
     private var refreshing: Task<Result<Tokens, LatchkeyError>, Never>?
 
@@ -218,13 +223,46 @@ extension Latchkey {
         return request
     }
 
+    /// Sends a request, and again with another time in its proof if the clock of this device was wrong.
     nonisolated func send(_ request: URLRequest, _ tokens: Tokens? = nil) async throws(LatchkeyError) -> ServerResponse
     {
+        let response = try await sendOnce(request, tokens)
+        guard configuration.proofKey != nil, response.errorCode == LatchkeyError.Code.invalidKeyProof.rawValue,
+            let time = response.time, await hasNewTime(time)
+        else { return response }
+        return try await sendOnce(request, tokens)
+    }
+
+    /// Takes the server's time over. False if that changes little.
+    private func hasNewTime(_ time: Date) -> Bool {
+        let new = time.timeIntervalSince(pace.now())
+        guard abs(new - clockOffset) > 60 else { return false }
+        clockOffset = new
+        return true
+    }
+
+    private func proof(of request: URLRequest, _ tokens: Tokens?) throws(LatchkeyError) -> String? {
+        guard let key = configuration.proofKey, let url = request.url else { return nil }
+        do {
+            return try key.proof(
+                request.httpMethod ?? "GET", url, token: tokens?.token, at: pace.now().addingTimeInterval(clockOffset))
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    private nonisolated func sendOnce(
+        _ request: URLRequest, _ tokens: Tokens?
+    ) async throws(LatchkeyError) -> ServerResponse {
         var request = request
         if request.url?.origin == configuration.baseURL.origin {
             request.setValue(configuration.apiKey, forHTTPHeaderField: "X-API-KEY")
         }
-        if let tokens { request.setValue("Bearer " + tokens.token, forHTTPHeaderField: "Authorization") }
+        if let tokens {
+            let scheme = configuration.proofKey != nil && tokens.areBound ? "DPoP " : "Bearer "
+            request.setValue(scheme + tokens.token, forHTTPHeaderField: "Authorization")
+        }
+        if let proof = try await proof(of: request, tokens) { request.setValue(proof, forHTTPHeaderField: "DPoP") }
         do {
             let (data, http) = try await transport.send(request)
             return ServerResponse(data: data, http: http)

@@ -29,6 +29,14 @@ struct ServerResponse: Sendable {
     /// The `error` of the response, if it has one.
     var errorCode: String? { (try? decoded(ErrorResponse.self))?.error }
 
+    /// When the server made it.
+    var time: Date? {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return http.value(forHTTPHeaderField: "Date").flatMap(format.date)
+    }
+
     private func error(_ now: Date) -> LatchkeyError {
         guard let body = try? decoded(ErrorResponse.self) else {
             var error = LatchkeyError.malformed

@@ -21,7 +21,7 @@ struct CodeVerifier: Sendable, Hashable, Codable {
 
     var challenge: String { Self.base64URL(Data(SHA256.hash(data: Data(text.utf8)))) }
 
-    private static func base64URL(_ data: Data) -> String {
+    static func base64URL(_ data: Data) -> String {
         data.base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
             .replacingOccurrences(of: "=", with: "")
     }

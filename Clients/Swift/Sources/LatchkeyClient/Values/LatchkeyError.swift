@@ -21,6 +21,8 @@ public struct LatchkeyError: Error, Sendable, Hashable {
         public static let invalidGrant: Code = "invalid_grant"
         /// The session token is missing, expired or revoked.
         public static let invalidToken: Code = "invalid_token"
+        /// The proof of the app's key is missing or wrong.
+        public static let invalidKeyProof: Code = "invalid_dpop_proof"
         /// The API key is missing or unknown.
         public static let invalidAPIKey: Code = "invalid_api_key"
         /// Too many requests; see ``LatchkeyError/retryAfter``.

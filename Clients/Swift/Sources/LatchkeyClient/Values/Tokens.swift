@@ -7,10 +7,12 @@ public struct Tokens: Sendable, Hashable, Codable {
     /// When ``token`` expires, by the clock of this device.
     public let expiresAt: Date
 
-    /// The bearer token of requests.
+    /// The token of requests.
     public var token: String { hiddenToken.rawValue }
     /// The refresh token, valid once.
     public var refreshToken: String { hiddenRefreshToken.rawValue }
+    /// Whether they are worth nothing without the app's key: then they begin with its thumbprint.
+    var areBound: Bool { refreshToken.utf8.dropFirst(43).first == UInt8(ascii: "~") }
 
     /// The tokens of a session.
     public init(token: String, refreshToken: String, expiresAt: Date) {
