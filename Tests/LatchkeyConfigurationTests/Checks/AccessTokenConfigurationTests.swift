@@ -57,6 +57,17 @@ struct AccessTokenConfigurationTests {
         #expect(found.count == 1 && found[0].contains(reason), "\(found)")
     }
 
+    @Test("public_url, the client's id and the audiences have up to 1024 characters", arguments: [1024, 1025])
+    func names(_ length: Int) {
+        let rest = length - "https://login.example".count - "web".count - 3 * 250
+        let audience = ["a", "b", "c"].map { "'\(Self.long.dropLast())\($0)'" } + ["'\(Self.long.prefix(rest))'"]
+        let found = problems(
+            text(
+                "client_id: web, client_secret: s, access_token: jwt, "
+                    + "access_token_audience: [\(audience.joined(separator: ", "))]"))
+        #expect(found.isEmpty == (length == 1024), "\(found)")
+    }
+
     @Test("They need an issuer and encrypted keys, and are the same for a client of two providers")
     func context() {
         let web = "client_id: web, client_secret: s"

@@ -81,6 +81,18 @@ struct SecurityEventConfigurationTests {
         #expect(found.contains { $0.contains(problem) }, "\(found)")
     }
 
+    @Test("The value of Authorization has 1 to 1024 printable ASCII characters, and no space at an end")
+    func authorization() {
+        let long = String(repeating: "x", count: 1024)
+        for (value, isGood) in [
+            (long, true), (long + "x", false), ("x", true), ("a b", true), (" x", false), ("x ", false),
+            ("\u{e4}", false),
+        ] {
+            let found = problems(text("{transmitter: ssf, authorization: \"\(value)\"}"), environment: [:])
+            #expect(found.isEmpty == isGood, "\(value.prefix(9)): \(found)")
+        }
+    }
+
     @Test("The issuer of events is given where that of the provider has a placeholder")
     func tenants() {
         func found(_ events: String) -> [String] {

@@ -22,14 +22,16 @@ import Testing
 
     /// Runs `body` with a poller of acme over a scripted transmitter. The service itself does not poll.
     private func with(
-        _ body: (EventWalk, EventPoller, ScriptedHTTPClient) async throws -> Void
+        interval: Duration = interval, _ body: (EventWalk, EventPoller, ScriptedHTTPClient) async throws -> Void
     ) async throws {
-        try await with(clock: ManualClock()) { events, pollers, _, http in try await body(events, pollers[0], http) }
+        try await with(interval: interval, clock: ManualClock()) { events, pollers, _, http in
+            try await body(events, pollers[0], http)
+        }
     }
 
     /// As above, with the pollers of two instances, and their store.
     private func with(
-        clock: ManualClock,
+        interval: Duration = interval, clock: ManualClock,
         _ body: (EventWalk, [EventPoller], SQLStore, ScriptedHTTPClient) async throws -> Void
     ) async throws {
         try await EventWalk.with(clock: clock.wallClock) { events in
@@ -38,7 +40,7 @@ import Testing
                 for index in providers.indices where providers[index].id == "acme" {
                     providers[index].events.pollEndpoint = Self.endpoint
                     providers[index].events.pollAuthorization = Secret("Bearer p0ll")
-                    providers[index].events.pollInterval = Self.interval
+                    providers[index].events.pollInterval = interval
                 }
                 let receiver = EventReceiver(
                     providers, with: events.harness.service.useCases, store: store, counts: EventCounts())
@@ -153,6 +155,25 @@ import Testing
                 #expect(await poller.poll() == (round.isMultiple(of: 20) ? Self.interval : .zero), "\(round)")
             }
             #expect(body(http.requests.last)["setErrs"]?.object?.members.count == 50)
+        }
+    }
+
+    @Test("After a failure 20 polls may follow each other again; a long interval is the pause after failures, too")
+    func afterFailure() async throws {
+        try await with { _, poller, http in
+            let sets = answer([("a", "no token")], more: true)
+            for rounds in [19, 20] {
+                http.answer { _ in sets }
+                for round in 1...rounds {
+                    #expect(await poller.poll() == (round == 20 ? Self.interval : .zero), "\(round) of \(rounds)")
+                }
+                http.answer { _ in .json("{}", status: 503) }
+                #expect(await poller.poll() == Self.interval)
+            }
+        }
+        try await with(interval: .seconds(3600)) { _, poller, http in
+            http.answer { _ in .json("{}", status: 503) }
+            for _ in 0..<3 { #expect(await poller.poll() == .seconds(3600)) }
         }
     }
 

@@ -92,6 +92,17 @@ import Testing
                 "format": "aliases", "identifiers": [["format": "aliases", "identifiers": [["format": "email"]]]],
             ]
         },
+        Refusal("a user of several parts within aliases", .subject) {
+            $0.claims["sub_id"] = [
+                "format": "aliases",
+                "identifiers": [["format": "complex", "user": ["format": "opaque", "id": "s"]]],
+            ]
+        },
+        Refusal("a malformed identifier beside a good one", .subject) {
+            $0.claims["sub_id"] = [
+                "format": "aliases", "identifiers": [["format": "email"], ["format": "opaque"]],
+            ]
+        },
         Refusal("17 aliases", .subject) {
             $0.claims["sub_id"] = [
                 "format": "aliases", "identifiers": .array((1...17).map { _ in ["format": "email"] }),
@@ -187,6 +198,7 @@ import Testing
                 ("an unknown format", ["format": "did", "url": "did:example:1"], false),
                 ("aliases of others", ["format": "aliases", "identifiers": [email, others]], false),
                 ("a device", ["format": "complex", "device": ["format": "opaque", "id": .string(jane)]], false),
+                ("a session without a format", ["session": ["format": "opaque", "id": .string(jane)]], false),
                 ("the user of another letter case", ["format": "opaque", "id": .string(jane.uppercased())], false),
             ]
             for row in rows {
@@ -205,7 +217,126 @@ import Testing
                 #expect(try await events.audited().count == before + (row.ends ? 2 : 0), "\(row.name)")
                 for other in [ravi, globex] { #expect(try await events.isLive(other), "\(row.name)") }
             }
-            #expect(try await events.count("", "session-revoked", "unknown_subject") == 16)
+            #expect(try await events.count("", "session-revoked", "unknown_subject") == 18)
+        }
+    }
+
+    @Test("The subject of the token counts, where the event has one in an older form, too")
+    func twoSubjects() async throws {
+        try await EventWalk.with { events in
+            let jane = try await events.session()
+            let ravi = try await events.session(of: "ravi")
+            let token = try await events.token(of: "jane", with: ["subject": events.identifier(of: "ravi")])
+            #expect(try await events.push(token).status == 202)
+            #expect(try await !events.isLive(jane))
+            #expect(try await events.isLive(ravi))
+        }
+    }
+
+    @Test("The test of a stream is counted, by the URI of each draft, and changes nothing")
+    func verifications() async throws {
+        try await EventWalk.with { events in
+            let session = try await events.session()
+            let sse = "https://schemas.openid.net/secevent/sse/event-type/"
+            let types = [EventWalk.ssf, EventWalk.risc, sse].map { $0 + "verification" }
+            for type in types + [EventWalk.ssf + "stream-updated"] {
+                #expect(try await events.push(try await events.token(type)).status == 202)
+            }
+            #expect(try await events.count("", "other", "recorded") == 4)
+            #expect(try await events.isLive(session))
+            #expect(try await events.audited().isEmpty)
+        }
+    }
+
+    @Test("An event may only forget the tokens: the user stays signed in")
+    func forgettingTokens() async throws {
+        try await EventWalk.with(
+            rules: { $0.actions = [.sessionRevoked: .forgetTokens] },
+            configure: { configuration in
+                configuration.encryptionKeys = EncryptionKey.of(String(repeating: "1f", count: 32))
+                for index in configuration.providers.indices {
+                    configuration.providers[index].rules.storesTokens = true
+                }
+            }
+        ) { events in
+            func kept() async throws -> Int64 {
+                try await events.withStore { store in
+                    try await store.reads.submit { db in try db.number("SELECT count(*) FROM provider_tokens") }
+                }
+            }
+            let session = try await events.session()
+            #expect(try await kept() == 1)
+            #expect(try await events.push(try await events.token()).status == 202)
+            #expect(try await kept() == 0)
+            #expect(try await events.isLive(session))
+            #expect(try await events.audited().map { $0["tokens"]?.integer } == [1])
+            #expect(try await events.count("", "session-revoked", "forgot_tokens") == 1)
+        }
+    }
+
+    @Test("The keys of event tokens can be others than those of ID tokens")
+    func ownKeys() async throws {
+        try await EventWalk.with(
+            configure: { configuration in
+                let globex = configuration.providers.first { $0.id == "globex" }?.issuer.text ?? ""
+                for index in configuration.providers.indices where configuration.providers[index].id == "acme" {
+                    configuration.providers[index].events.jwksURI = EndpointURL(
+                        globex + "/jwks", policy: .allowLoopbackHTTP)
+                }
+            }
+        ) { events in
+            let session = try await events.session()
+            #expect(try await events.push(try await events.token()).json["err"]?.string == "invalid_key")
+            #expect(try await events.isLive(session))
+            let (issuer, subject) = (events.issuer, events.identifier())
+            let token = try await events.harness.simulator.eventToken(
+                of: "globex", clientID: SignInHarness.clientID,
+                events: .object(of: [(EventWalk.caep + "session-revoked", [:])])
+            ) {
+                $0.claims["iss"] = .string(issuer)
+                $0.claims["sub_id"] = subject
+            }
+            #expect(try await events.push(token).status == 202)
+            #expect(try await !events.isLive(session))
+        }
+    }
+
+    @Test("The configuration says how old a token may be")
+    func maximumAge() async throws {
+        try await EventWalk.with(rules: { $0.maximumAge = .seconds(120) }) { events in
+            let session = try await events.session()
+            let old = try await events.token { $0.claims["iat"] = $0.time(plus: -181) }
+            #expect(try await events.push(old).status == 400)
+            #expect(try await events.isLive(session))
+            let young = try await events.token { $0.claims["iat"] = $0.time(plus: -180) }
+            #expect(try await events.push(young).status == 202)
+            #expect(try await !events.isLive(session))
+        }
+    }
+
+    @Test("Tokens of two providers may have the same id")
+    func sameID() async throws {
+        try await EventWalk.with(
+            configure: { configuration in
+                for index in configuration.providers.indices where configuration.providers[index].id == "globex" {
+                    configuration.providers[index].events.transmitter = .ssf
+                }
+            }
+        ) { events in
+            let simulator = events.harness.simulator
+            for provider in ["acme", "globex"] {
+                let session = try #require(try await events.walk.token(at: provider, user: "jane"))
+                let subject = simulator.subject(of: "jane", at: provider, clientID: SignInHarness.clientID)
+                let token = try await simulator.eventToken(
+                    of: provider, clientID: SignInHarness.clientID,
+                    events: .object(of: [(EventWalk.caep + "session-revoked", [:])])
+                ) {
+                    $0.claims["jti"] = "one"
+                    $0.claims["sub_id"] = ["format": "opaque", "id": .string(subject)]
+                }
+                #expect(try await events.push(token, to: provider).status == 202)
+                #expect(try await !events.isLive(session), "\(provider)")
+            }
         }
     }
 
@@ -460,7 +591,13 @@ import Testing
                 ("no JSON", "invalid_request", { $0.claims["events"] = "consent-revoked" }),
                 ("no type", "invalid_request", { $0.claims["events"] = "{\"sub\": \"s\"}" }),
                 ("no user", "invalid_request", { $0.claims["events"] = "{\"type\": \"consent-revoked\"}" }),
-                ("another signature", "invalid_key", { $0.signature = .changed }),
+                (
+                    "a user of 256 characters", "invalid_request",
+                    {
+                        let user = String(repeating: "s", count: 256)
+                        $0.claims["events"] = .string("{\"type\": \"consent-revoked\", \"sub\": \"\(user)\"}")
+                    }
+                ), ("another signature", "invalid_key", { $0.signature = .changed }),
             ]
             for row in refusals {
                 let answer = try await push(try await token("consent-revoked", change: row.change))
