@@ -85,6 +85,8 @@ package final class KeyProofVerifier: KeyProofs {
         do throws(DPoPProof.Fault) {
             guard let proof = try verified(request, api) else { throw DPoPProof.Fault("is missing") }
             try proof.check(for: token)
+            let key = SessionTokenFormat.key(of: token)
+            guard key == nil || key == proof.key else { throw DPoPProof.Fault("is of another key than the token") }
             let now = api.useCases.environment.clock.now()
             let isFirst = used.withLock { used in
                 guard used.value(for: proof.id, at: now) == nil else { return false }
@@ -92,9 +94,7 @@ package final class KeyProofVerifier: KeyProofs {
                 return true
             }
             guard isFirst else { throw DPoPProof.Fault("was used before") }
-            guard let key = SessionTokenFormat.key(of: token) else { return Secret("\(proof.key)~\(token)") }
-            guard key == proof.key else { throw DPoPProof.Fault("is of another key than the token") }
-            return Secret(token)
+            return Secret(key == nil ? "\(proof.key)~\(token)" : token)
         } catch {
             throw .proofRefused(.keyProof(error.problem))
         }

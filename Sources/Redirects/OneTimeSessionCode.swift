@@ -61,7 +61,7 @@ extension RedirectSignIn {
             caller.hash.bytes, for: .oneTimeSessionCode, under: use, seconds: Self.sessionCodeLifetime)
         if isFirst { return signedIn }
         guard try await oneTimeStore.read(.oneTimeSessionCode, under: use) == caller.hash.bytes,
-            try await useCases.sessions.authenticate(refreshToken: signedIn.tokens.refreshToken) != nil
+            try await useCases.sessions.authenticate(refreshToken: signedIn.tokens.refreshToken, orBound: true) != nil
         else { throw .sessionCodeUnknown }
         return signedIn
     }

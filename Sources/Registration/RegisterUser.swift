@@ -142,7 +142,7 @@ extension RegistrationFeature {
     ) async throws(SignInError) -> SignedIn? {
         guard let key = form.retryKey,
             let tokens = try await completion.oneTimeStore.read(.registered, under: key).flatMap(SessionTokens.init),
-            let found = try await completion.sessions.authenticate(refreshToken: tokens.refreshToken)
+            let found = try await completion.sessions.authenticate(refreshToken: tokens.refreshToken, orBound: true)
         else { return nil }
         return SignedIn(
             tokens: tokens, userID: found.user.id, isNew: true,

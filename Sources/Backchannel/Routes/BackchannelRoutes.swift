@@ -41,6 +41,7 @@ extension BackchannelAuthentication {
             BodyFields(request, from: admission), at: api.useCases.providers.find(withoutOperators: provider),
             random: api.useCases.environment.random)
         try admission.check(signIn.terms.clientID.text)
+        try api.useCases.check(key: admission.proof?.key, for: signIn.terms.clientID.text)
         return try await start(
             signIn, for: admission.caller, within: api.promptQuota(request, admission),
             notifiedAt: api.notificationEndpoint

@@ -57,7 +57,7 @@ extension UseCases {
         guard !sessions.keyRules.isEmpty, signedIn.tokens.key == nil else { return try await sessions.given(signedIn) }
         let (token, refreshToken) = (signedIn.tokens.token, signedIn.tokens.refreshToken)
         var holder = try await sessions.holder(under: TokenHash(ofSessionToken: token.exposed))
-        if holder == nil { holder = try await sessions.authenticate(refreshToken: refreshToken) }
+        if holder == nil { holder = try await sessions.authenticate(refreshToken: refreshToken, orBound: true) }
         switch holder.map({ sessions.keyRules.of($0.session.clientID) }) {
         case nil, .off: return try await sessions.given(signedIn)
         case .optional where key == nil: return try await sessions.given(signedIn)

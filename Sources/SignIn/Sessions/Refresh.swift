@@ -56,7 +56,10 @@ package struct Refresh: Sendable {
         _ request: RefreshRequest, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
         guard let shown = PresentedRefreshToken(request.refreshToken) else { throw .refreshTokenInvalid }
-        guard shown.key == nil || shown.key == request.key else { throw .keyNotProved }
+        if let key = shown.key, key != request.key {
+            // Where no client has bound tokens any more, no proof is read.
+            throw sessions.keyRules.isEmpty ? .refreshTokenInvalid : .keyNotProved
+        }
         let presented = shown.hashes
         // Read again if another request was faster with the same token, which is no longer live then.
         for _ in 0..<2 {
@@ -73,11 +76,17 @@ package struct Refresh: Sendable {
             case .justSpent(let found, let last)
             where last.caller == Self.binding || sessions.lifetimes.of(found.session.clientID).refreshGrace > 0:
                 try check(found.session, request)
-                let key = try sessions.keyRules.key(for: found.session, of: shown, request)
-                let successor = SuccessorTokens(of: shown, salt: last.salt, boundTo: key)
-                // Another key than that of the exchange has another successor, which does not exist.
-                if key != shown.key || last.caller == Self.binding {
-                    guard case .live = try await sessions.refreshTokenState(Secret(successor.refreshToken)) else {
+                let isBinding = last.caller == Self.binding
+                let successor = SuccessorTokens(
+                    of: shown, salt: last.salt, boundTo: isBinding ? request.key : shown.key)
+                if isBinding {
+                    switch try await sessions.refreshTokenState(Secret(successor.refreshToken)) {
+                    case .live: break
+                    case .justSpent: throw .refreshTokenInvalid
+                    case .spent, .unknown:
+                        // Another key than that of the exchange has another successor, which does not exist: two have
+                        // this token, and the one who bound the session may be the thief.
+                        try await revoke(found, correlationID)
                         throw .refreshTokenInvalid
                     }
                 }

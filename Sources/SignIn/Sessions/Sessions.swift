@@ -225,12 +225,15 @@ extension Sessions {
         return statistics
     }
 
-    /// The session of a refresh token that was not exchanged yet, or only bound to a key; nil for any other.
+    /// The session of a refresh token that was not exchanged yet; nil for any other.
+    /// - Parameter orBound: Whether an exchange that bound the session to a key counts as none.
     /// - Throws: `temporarily_unavailable`.
-    package func authenticate(refreshToken: Secret) async throws(SignInError) -> SessionAndUser? {
+    package func authenticate(
+        refreshToken: Secret, orBound: Bool = false
+    ) async throws(SignInError) -> SessionAndUser? {
         switch try await refreshTokenState(refreshToken) {
         case .live(let found): found
-        case .justSpent(let found, let last) where last.caller == Refresh.binding: found
+        case .justSpent(let found, let last) where orBound && last.caller == Refresh.binding: found
         case .justSpent, .spent, .unknown: nil
         }
     }

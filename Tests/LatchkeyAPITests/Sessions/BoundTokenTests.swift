@@ -223,18 +223,33 @@ struct BoundTokenTests {
         arguments: LostAnswerTests.Engine.allCases)
     func upgrade(_ engine: LostAnswerTests.Engine) async throws {
         let app = try TestApp.withKeys(.optional, store: engine.store())
-        let (key, other) = (AppKey(), AppKey())
+        let key = AppKey()
         let tokens = try await app.tokens()
         #expect(try await app.me(tokens.token).status == 200)
         let bound = try #require(Tokens(try await app.refresh(tokens.refreshToken, with: key)))
         #expect(bound.token.hasPrefix(key.thumbprint))
         // The answer was lost.
         for instance in [app, try TestApp.withKeys(.optional, beside: app)] {
-            #expect(try await instance.refresh(tokens.refreshToken, with: other).error == "invalid_grant")
-            #expect(try await instance.refresh(tokens.refreshToken).error == "invalid_grant")
             #expect(Tokens(try await instance.refresh(tokens.refreshToken, with: key)) == bound)
             #expect(try await instance.me(bound.token, key).status == 200)
         }
+    }
+
+    @Test(
+        "ends the session if the refresh token that it replaced is shown without its key, or with another one",
+        arguments: LostAnswerTests.Engine.allCases, [true, false])
+    func stolen(_ engine: LostAnswerTests.Engine, hasKey: Bool) async throws {
+        let app = try TestApp.withKeys(.optional, store: engine.store())
+        let tokens = try await app.tokens()
+        // One of the two is a thief.
+        let key = AppKey()
+        let bound = try #require(Tokens(try await app.refresh(tokens.refreshToken, with: key)))
+        let second =
+            try await hasKey
+            ? app.refresh(tokens.refreshToken, with: AppKey()) : app.refresh(tokens.refreshToken)
+        #expect(second.error == "invalid_grant")
+        #expect(try await app.me(bound.token, key).error == "invalid_token")
+        #expect(try await app.refresh(bound.refreshToken, with: key).error == "invalid_grant")
     }
 
     @Test("refreshes with its key only, at any instance", arguments: LostAnswerTests.Engine.allCases)
