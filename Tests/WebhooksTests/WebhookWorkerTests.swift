@@ -330,6 +330,27 @@ import Testing
         #expect(bench.log.lines.contains { $0.message.contains("no server has delivered") } == isTold)
     }
 
+    @Test("A request that the end of the server stops is no failure, and comes again at once after the next start")
+    func shutDown() async throws {
+        let bench = try WebhookBench(.sqlite)
+        let users = try await bench.addUsers(1)
+        try await bench.begin()
+        try await bench.record(of: users[0])
+        let isSent = SharedFlag()
+        let stopped = try bench.worker(Receiver()) { environment in
+            environment.send = { _ throws(OutboundError) in
+                isSent.set()
+                throw OutboundError(.shutDown, mayHaveBeenSent: true, reason: "The client shuts down.")
+            }
+        }
+        try await bench.delivering(stopped) { try await until { isSent.isSet } }
+        #expect(try await bench.store.webhookBacklog("crm").isEmpty)
+        #expect(try await bench.store.webhook("crm")?.failedAt == nil)
+        let receiver = Receiver()
+        try await bench.delivering(try bench.worker(receiver)) { try await until { try await bench.isDone() } }
+        #expect(receiver.sent.map(\.isTaken) == [true])
+    }
+
     @Test("Of a registration the session is sent after the user was taken")
     func registration() async throws {
         let bench = try WebhookBench(.sqlite)

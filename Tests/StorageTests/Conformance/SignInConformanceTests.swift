@@ -123,10 +123,12 @@ struct SignInConformanceTests {
     func nonce(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (nonce, late, former) = (Records.nonce(), Records.nonce(lifetime: 0), Self.formerNonce())
-        for record in [nonce, late, former] { #expect(try await store.addOneTimeRecord(record, insteadOf: [])) }
+        let later = Records.nonce(lifetime: -1)
+        for record in [nonce, late, later, former] { #expect(try await store.addOneTimeRecord(record, insteadOf: [])) }
         let purpose = nonce.purpose
         let rows: [(handle: TokenHash, purpose: String, newcomers: SignInRecord.Newcomers, isSignedIn: Bool)] = [
             (Records.hash(), purpose, Records.newcomers(), false), (late.handle, purpose, Records.newcomers(), false),
+            (later.handle, purpose, Records.newcomers(), false),
             (nonce.handle, "another", Records.newcomers(), false), (nonce.handle, purpose, .mustRegister, false),
             (nonce.handle, purpose, Records.newcomers(), true), (nonce.handle, purpose, Records.newcomers(), false),
             (former.handle, "another", Records.newcomers(), false), (former.handle, purpose, .mustRegister, false),
