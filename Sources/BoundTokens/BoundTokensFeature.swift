@@ -16,19 +16,12 @@ package struct BoundTokensSettings: FeatureSettings {
     package init() {}
 
     package func contradictions(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
-        let clients = configuration.allProviders.flatMap { provider in
-            provider.clients.map { (key: provider.keys.clients, client: $0) }
-        }
-        return clients.filter { $0.client.rules.boundTokens != .off }.compactMap { key, client in
-            let text = "the client \(client.id.text) has dpop_bound_tokens"
-            guard configuration.publicURL != nil || configuration.http.hosts.allSatisfy(Self.isLoopback) else {
-                return (key, text + ", whose proofs name the URL of the request", "set public_url")
+        if configuration.publicURL != nil || configuration.http.hosts.allSatisfy(Self.isLoopback) { return [] }
+        return configuration.allProviders.flatMap { provider in
+            provider.clients.filter { $0.rules.boundTokens != .off }.map { client in
+                let reason = "the client \(client.id.text) has dpop_bound_tokens, whose proofs name the request's URL"
+                return (provider.keys.clients, reason, "set public_url")
             }
-            let others = clients.map(\.client).filter { $0.id == client.id }
-            guard others.allSatisfy({ $0.rules.boundTokens == client.rules.boundTokens }) else {
-                return (key, text + ", and another value at another provider", "give it the same at both")
-            }
-            return nil
         }
     }
 

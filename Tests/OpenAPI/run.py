@@ -29,7 +29,7 @@ CHECKS = [
     "response_schema_conformance", "unsupported_method", "allow_header_conformance",
 ]
 # Of a receiver that is down. With it the document has the webhooks.
-WEBHOOKS = [{"url": "http://127.0.0.1:9/", "secret": "whsec_" + "A" * 32}]
+WEBHOOKS = [{"url": "https://127.0.0.1:9/", "secret": "whsec_" + "A" * 32}]
 # Operations that must succeed at least once in the run as a signed-in user.
 NEEDED = {
     "signIn", "signInWithZenKey", "refresh", "introspect", "revokeToken", "authorizeTransaction", "redeemReceipt",

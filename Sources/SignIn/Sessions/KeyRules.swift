@@ -5,14 +5,14 @@ import StorageModel
 /// Whose tokens are bound to keys of apps (DPoP, RFC 9449). A bound token has its key in front (`SessionTokenFormat`):
 /// whoever takes it from a request asks for a proof of that key, which a feature verifies.
 struct KeyRules: Sendable {
-    /// The clients whose tokens are or may be bound.
+    /// The clients whose tokens are or may be bound. For one of several providers, the strictest value holds.
     private let rules: [String: SignInConfiguration.BoundTokens]
     /// Empty on most servers, whose sessions are not asked for a key then.
     private let requiring: Set<String>
 
     init(_ providers: Providers) {
         let bound = providers.all.flatMap(\.allClients).filter { $0.rules.boundTokens != .off }
-        rules = Dictionary(bound.map { ($0.id.text, $0.rules.boundTokens) }, uniquingKeysWith: { first, _ in first })
+        rules = Dictionary(bound.map { ($0.id.text, $0.rules.boundTokens) }) { $0 == .required ? $0 : $1 }
         requiring = Set(rules.filter { $0.value == .required }.keys)
     }
 

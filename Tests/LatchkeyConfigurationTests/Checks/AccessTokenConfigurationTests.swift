@@ -59,8 +59,8 @@ struct AccessTokenConfigurationTests {
 
     @Test("public_url, the client's id and the audiences have up to 1024 characters", arguments: [1024, 1025])
     func names(_ length: Int) {
-        let rest = length - "https://login.example".count - "web".count - 3 * 250
-        let audience = ["a", "b", "c"].map { "'\(Self.long.dropLast())\($0)'" } + ["'\(Self.long.prefix(rest))'"]
+        let rest = length - "https://login.example".count - "web".count - 4 * 200
+        let audience = ["a", "b", "c", "d"].map { "'\(Self.long.prefix(199))\($0)'" } + ["'\(Self.long.prefix(rest))'"]
         let found = problems(
             text(
                 "client_id: web, client_secret: s, access_token: jwt, "

@@ -22,6 +22,8 @@ final class AuditJournal: Sendable {
     let keys: SigningKeys
     let sealer: AuditSealer
     let log: CapturedLog
+    /// So few that a test of several seals needs few events.
+    private static let eventsOfSeal = 256
     /// Nil for SQLite.
     private let database: PostgresURL?
 
@@ -29,7 +31,7 @@ final class AuditJournal: Sendable {
 
     init(
         in given: TemporaryDirectory? = nil, postgres: String? = nil,
-        sealing maximumEvents: Int = AuditSealer.maximumEvents, change: (inout Configuration) -> Void = { _ in }
+        sealing maximumEvents: Int = AuditJournal.eventsOfSeal, change: (inout Configuration) -> Void = { _ in }
     ) async throws {
         let directory = try given ?? TemporaryDirectory()
         let (clock, log) = (ManualClock(), CapturedLog())
@@ -62,8 +64,8 @@ final class AuditJournal: Sendable {
         if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
         let keys = Self.keys(configuration, store, clock, log)
         let sealer = AuditSealer(
-            store: store, keys: keys, retention: configuration.auditRetention, clock: clock.wallClock,
-            logger: log.logger)
+            store: store, keys: keys, retention: configuration.auditRetention, maximumEvents: Self.eventsOfSeal,
+            clock: clock.wallClock, logger: log.logger)
         return (keys, sealer)
     }
 

@@ -104,7 +104,7 @@ import Testing
                     #expect(try await app.signIn(fields).status == 200)
                     answered += 1
                 }
-                try await until { try number("SELECT count(*) FROM audit_seals") >= seals + 3 * round }
+                try await until { try number("SELECT count(*) FROM audit_seals") >= seals + round / 2 }
                 for process in processes { process.send(SIGKILL) }
                 for process in processes { _ = await process.ending() }
                 let verified = try await harness.run(["audit", "verify"], environment: environment)
