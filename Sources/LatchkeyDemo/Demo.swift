@@ -113,7 +113,6 @@ package struct Demo: Sendable {
         client.redirectURIs = [redirectURI] + pages
         client.clientTypes = clientTypes
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
-        client.boundTokens = .optional
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]
         change(&configuration) { $0.hasConsole = true }
@@ -123,6 +122,7 @@ package struct Demo: Sendable {
         configuration.zenkey.discoveryURL = discoveryURL
         configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
         configuration.zenkey.clients = [client]
+        change(&configuration) { $0.zenkey.clients[0].boundTokens = .optional }
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.issuers = simulator.issuers
         let known = Set(configuration.providers.map(\.path))

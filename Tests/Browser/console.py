@@ -72,9 +72,9 @@ class Console:
         return lines[::-1]
 
     def called(self, *expected):
-        """The latest calls are these, and none shows a secret."""
+        """The latest calls are these, in any order, since some are sent at once; and none shows a secret."""
         self.browser.wait(f"{expected} in {self.calls()[-len(expected):]}",
-                          lambda: self.calls()[-len(expected):] == list(expected))
+                          lambda: sorted(self.calls()[-len(expected):]) == sorted(expected))
         self.keeps_secrets()
 
     def told(self, outcome, *purposes):
