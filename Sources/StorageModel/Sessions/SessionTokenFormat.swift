@@ -26,7 +26,11 @@ package enum SessionTokenFormat {
 
     /// Whether a text has the form of a token that is bound to a key.
     package static func isBound(_ text: some Collection<UInt8>) -> Bool {
-        text.dropFirst(untimedCharacters).first == UInt8(ascii: "~")
+        // Each step of a generic collection is a call, and each session check asks.
+        let found = text.withContiguousStorageIfAvailable { bytes in
+            bytes.count > untimedCharacters && bytes[untimedCharacters] == UInt8(ascii: "~")
+        }
+        return found ?? (text.dropFirst(untimedCharacters).first == UInt8(ascii: "~"))
     }
 
     /// The thumbprint of the key that a token is bound to; nil if it is bound to none.
