@@ -35,26 +35,27 @@ extension LatchkeyAPI {
     /// The terms of a caller who gets a session, with the proof of its key, if it has one.
     /// - Throws: 400 for a proof that does not hold.
     package func proving(_ admission: Admission, _ request: Request) throws(APIError) -> Admission {
-        guard let keyProofs else { return admission }
-        let proof = try keyProofs.proof(of: request, to: self)
+        guard let proof = try keyProofs?.proof(of: request, to: self) else { return admission }
         return altered(admission) { $0.proof = proof }
     }
 
     /// As ``admitting(_:_:)``, for routes that do something before they wait, or need not wait.
     package func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
         { request in
-            let proving = { @Sendable (admission: Admission) throws(APIError) in
-                rule == .entering || rule == .enteringOrPage ? try self.proving(admission, request) : admission
-            }
+            let entersSession = rule == .entering || rule == .enteringOrPage
             let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
-            switch rule {
-            case .keyed, .service: break
-            case .entering, .enteringOrPage: try self.rates.countSignIn(of: request)
-            }
+            if entersSession { try self.rates.countSignIn(of: request) }
             if let page { return try route(self, request, page) }
             switch try rule == .service ? self.serviceAdmission(of: request) : self.admission(of: request) {
-            case .value(let admission): return try route(self, request, proving(admission))
-            case .task(let work): return .task { try await route(self, request, proving(try await work())).run() }
+            case .value(let admission):
+                return try route(self, request, entersSession ? self.proving(admission, request) : admission)
+            case .task(let work):
+                return .task {
+                    let admission = try await work()
+                    return try await route(
+                        self, request, entersSession ? self.proving(admission, request) : admission
+                    ).run()
+                }
             }
         }
     }

@@ -70,6 +70,7 @@ extension LatchkeyAPI {
     /// A new session as its app gets it (``UseCases/given(_:to:key:)``).
     package func given(_ signedIn: SignedIn, to admission: Admission?) async throws(SignInError) -> SignedIn {
         try await admission?.proof?.spend()
+        guard useCases.sessions.hasOtherTokens else { return signedIn }
         let caller = admission?.caller ?? Caller(origin: "")
         return try await useCases.given(signedIn, to: caller, key: admission?.proof?.key)
     }

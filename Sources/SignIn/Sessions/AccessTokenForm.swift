@@ -22,11 +22,15 @@ package protocol AccessTokenForm: AnyObject, Sendable {
 }
 
 extension Sessions {
+    /// Whether the tokens of some clients are bound to keys, or not opaque.
+    package var hasOtherTokens: Bool { accessTokenForm != nil || !keyRules.isEmpty }
+
     /// A session as its app gets it. The token is opaque for most clients, and if the session has ended since.
     /// - Throws: `temporarily_unavailable`; `server_error` if a token cannot be signed.
     package func given(_ signedIn: SignedIn) async throws(SignInError) -> SignedIn {
+        guard let accessTokenForm else { return signedIn }
         let hash = TokenHash(ofSessionToken: signedIn.tokens.token.exposed)
-        guard let accessTokenForm, let holder = try await holder(under: hash),
+        guard let holder = try await holder(under: hash),
             let token = try await accessTokenForm.token(of: holder, under: hash, boundTo: signedIn.tokens.key, in: self)
         else { return signedIn }
         return altered(signedIn) { $0.tokens.token = token }

@@ -2,8 +2,8 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Whose tokens are bound to keys of apps (DPoP, RFC 9449). A bound token has its key in front (`SessionTokenFormat`):
-/// whoever takes it from a request asks for a proof of that key, which a feature verifies.
+/// The clients whose tokens are bound to keys of apps (DPoP, RFC 9449). A bound token has its key in front
+/// (`SessionTokenFormat`). A request with such a token must have a proof of that key, which a feature verifies.
 struct KeyRules: Sendable {
     /// The clients whose tokens are or may be bound. For one of several providers, the strictest value holds.
     private let rules: [String: SignInConfiguration.BoundTokens]
