@@ -94,15 +94,22 @@ extension AdminService {
         }
     }
 
-    /// Checks that an ID token can have the identity: a typing error locks the user out.
     private func check(_ identity: Identity, replacing: String?) throws(AdministratorError) {
-        guard EndpointURL(identity.issuer, policy: .allowLoopbackHTTP) != nil else {
-            throw AdministratorError("the issuer is not an https URL; copy it from the provider's OpenID configuration")
-        }
-        guard (1...255).contains(identity.subject.utf8.count), identity.subject.utf8.allSatisfy(\.isVisibleASCII)
-        else { throw AdministratorError("the subject must be 1 to 255 visible ASCII characters") }
+        try identity.checkForm()
         if let replacing, replacing.utf8.count < 8 {
             throw AdministratorError("give at least 8 digits of the fingerprint")
+        }
+    }
+}
+
+extension Identity {
+    /// Checks that an ID token can have the identity: a typing error locks the user out.
+    func checkForm() throws(AdministratorError) {
+        guard EndpointURL(issuer, policy: .allowLoopbackHTTP) != nil else {
+            throw AdministratorError("the issuer is not an https URL; copy it from the provider's OpenID configuration")
+        }
+        guard subject.isVisibleASCII(upTo: 255) else {
+            throw AdministratorError("the subject must be 1 to 255 visible ASCII characters")
         }
     }
 }

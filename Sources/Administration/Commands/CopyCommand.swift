@@ -110,7 +110,7 @@ struct CopyCommand: AsyncParsableCommand {
 }
 
 /// A progress line that is overwritten on a terminal; prints nothing where there is no terminal.
-private final class ProgressLine {
+final class ProgressLine {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private var shownAt: ContinuousClock.Instant?
 

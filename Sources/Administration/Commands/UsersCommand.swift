@@ -16,7 +16,7 @@ struct UsersCommand: AsyncParsableCommand {
         subcommands: [
             FindUsersCommand.self, ShowUserCommand.self, ListSessionsCommand.self, EndSessionsCommand.self,
             UndoMigrationCommand.self, RelinkUserCommand.self,
-            MergeUsersCommand.self, EraseUserCommand.self,
+            MergeUsersCommand.self, EraseUserCommand.self, ImportUsersCommand.self,
         ])
 }
 
