@@ -9,6 +9,7 @@ package import Primitives
 package import SignIn
 import Storage
 package import StorageModel
+import Synchronization
 
 /// `statistics`: how long daily statistics are kept.
 package struct StatisticsSettings: FeatureSettings, Hashable {
@@ -26,10 +27,12 @@ package struct StatisticsSettings: FeatureSettings, Hashable {
 /// Statistics by day and provider, from what sign-ins report.
 ///
 /// A sign-in adds to counts in memory. Housekeeping adds them to the rows of their days once a minute.
-package struct StatisticsFeature: Feature {
+package final class StatisticsFeature: Feature {
     private let counts: DailyCounts
     private let retention: Duration
     private let context: FeatureContext
+    /// The last days, all providers together, as they were when counts were last stored.
+    private let lastDays = Mutex<[DailyStatistics]>([])
 
     package init(_ settings: StatisticsSettings, in context: FeatureContext) {
         let verifying = context.configuration.providers.filter { Self.verifyingKinds.contains($0.kind) }
@@ -49,8 +52,26 @@ package struct StatisticsFeature: Feature {
     /// Stores what was counted since the last time.
     package func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
         try await store()
+        let days = try await DailyStatistics.read(days: Self.shownDays, until: now, from: context.store)
+        lastDays.withLock { $0 = days.filter { $0.provider == nil } }
         return try await context.store.purgeStatistics(
             before: now.advanced(bySeconds: -retention.components.seconds).dayInUTC, limit: limit)
+    }
+
+    private static let shownDays: Int64 = 7
+
+    package var statusTable: StatusTable? {
+        let days = lastDays.withLock { $0 }
+        guard !days.isEmpty else { return nil }
+        return (
+            "Last days", "Of all instances, by day in UTC, at most two minutes old. Active users are estimates.",
+            ["Day", "Sign-ins", "New users", "Failed", "Active in the day", "in 7 days", "in 30 days"],
+            days.map { day in
+                let figures = [day.signIns, day.newUsers, day.failed]
+                return [day.date]
+                    + (figures + [day.activeInDay, day.activeInWeek, day.activeInMonth]).map { String($0) }
+            }
+        )
     }
 
     package func shutdown() async {
@@ -107,9 +128,8 @@ package struct StatisticsFeature: Feature {
             APIOperation(
                 .get, "/admin/v1/statistics", "statistics", .operation, .open, "Statistics by day and provider",
                 """
-                For administrators, as `/status`. Days are those of UTC, the latest first. A row without `provider` has all \
-                providers together. Active users are estimates with a standard error of 2.3 %. Numbers are at most \
-                a minute old.
+                For administrators, as `/status`. Days are those of UTC, the latest first. A row without `provider` is \
+                of all providers. Active users are estimates with a standard error of 2.3 %. Numbers are at most a minute old.
                 """,
                 parameters: [
                     .query("days", .text("The last so many days, up to 731, today included.", example: "30")),
