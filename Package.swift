@@ -52,6 +52,7 @@ let package = Package(
         .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
         .trait(name: "SecurityEvents", description: "Security events that providers send of their users"),
         .trait(name: "Services", description: "Introspection of tokens for services, and authentication for proxies"),
+        .trait(name: "Statistics", description: "Numbers of sign-ins and active users by day and provider"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "TelemetryExport", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
@@ -60,8 +61,8 @@ let package = Package(
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "BoundTokens", "Capsules",
             "Examination", "Linking", "NativeSignIn", "PhoneVerification", "PostgreSQL", "Presets", "ProviderLogout",
-            "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "StatusPage",
-            "TelemetryExport", "Transactions", "Webhooks", "Zephr",
+            "ProviderResources", "Redirects", "Registration", "SecurityEvents", "Services", "Statistics",
+            "StatusPage", "TelemetryExport", "Transactions", "Webhooks", "Zephr",
         ]),
     ],
     dependencies: [
@@ -316,6 +317,16 @@ let package = Package(
                 "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
                 "SignIn", "StorageModel", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
+        // Numbers of sign-ins and active users by day.
+        .target(
+            name: "Statistics",
+            dependencies: [
+                "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
+                "Primitives", "SignIn", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // The administrators' status page.
         .target(
             name: "StatusPage",
@@ -374,6 +385,7 @@ let package = Package(
                 .target(name: "Registration", condition: .when(traits: ["Registration"])),
                 .target(name: "SecurityEvents", condition: .when(traits: ["SecurityEvents"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
+                .target(name: "Statistics", condition: .when(traits: ["Statistics"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["TelemetryExport"])),
                 .target(name: "Transactions", condition: .when(traits: ["Transactions"])),
@@ -522,6 +534,12 @@ let package = Package(
             dependencies: [
                 "HTTPServer", "OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .testTarget(
+            name: "StatisticsTests",
+            dependencies: [
+                "LatchkeyService", "OpenIDConnect", "PostgreSQL", "Primitives", "SignIn", "Statistics", "Storage",
+                "StorageModel", "TestSupport",
             ]),
         .testTarget(
             name: "TelemetryExportTests",

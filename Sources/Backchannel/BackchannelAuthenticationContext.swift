@@ -205,7 +205,8 @@ final class BackchannelAuthenticationLog {
             .backchannelAuthentication, terms.correlationID,
             provider: error?.code == .notFound ? nil : terms.provider,
             // A sign-in that ends was started, so that discovery knows its network.
-            network: step == .end ? terms.network : nil, outcome, error, times, nanoseconds)
+            network: step == .end ? terms.network : nil, outcome, error, times, nanoseconds,
+            user: error == nil ? self.outcome?.user : nil)
         for observer in environment.observers { observer(report) }
     }
 

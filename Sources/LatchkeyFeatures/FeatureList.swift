@@ -57,6 +57,9 @@ import SignIn
 #if Services
     import Services
 #endif
+#if Statistics
+    import Statistics
+#endif
 #if StatusPage
     import StatusPage
 #endif
@@ -164,6 +167,9 @@ extension FeatureList {
         #endif
         #if Services
             .adding(ServicesFeature.self, meeting: "Services")
+        #endif
+        #if Statistics
+            .adding(StatisticsFeature.self)
         #endif
         #if StatusPage
             .adding(StatusPageFeature.self)

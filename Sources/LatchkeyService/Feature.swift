@@ -136,6 +136,9 @@ package protocol Feature: BasicFeature, APIFeature {
         of failure: SignInReport, at time: Timestamp
     ) async throws(StorageError) -> FailureExplanation?
 
+    /// What it shows on the administrators' status page; nil for nothing.
+    var statusTable: StatusTable? { get }
+
     /// The service is assembled: called once, before ``start()``.
     /// - Parameter service: Held weakly, if at all: it holds its features.
     func attach(to service: LatchkeyService)
@@ -190,6 +193,7 @@ extension Feature {
     package func explanation(
         of failure: SignInReport, at time: Timestamp
     ) async throws(StorageError) -> FailureExplanation? { nil }
+    package var statusTable: StatusTable? { nil }
     package func attach(to service: LatchkeyService) {}
     package var removesAuditEvents: Bool { false }
 
@@ -233,6 +237,9 @@ package typealias FeatureFinding = (subject: String, message: String, remedy: St
 
 /// Gets the checks of an ID token, in their order.
 package typealias IDTokenObserver = @Sendable (IDTokenExplanation, CorrelationID?) -> Void
+
+/// A table for people, with a sentence about it.
+package typealias StatusTable = (title: String, note: String, heads: [String], rows: [[String]])
 
 /// What was recorded of a failure, for administrators: `json` is for programs, and `lines` are for people.
 package typealias FailureExplanation = (json: JSONValue, lines: [String])

@@ -258,6 +258,8 @@ public final class LatchkeyService: Sendable {
         return nil
     }
 
+    package var statusTables: [StatusTable] { features.compactMap(\.statusTable) }
+
     package var waitingForStore: (reads: Int, writes: Int) {
         (store.reads.waitingCount, store.writes.waitingCount)
     }

@@ -58,6 +58,8 @@ struct ServiceStatus: Sendable {
     /// The sign-ins of the last hour by minute, oldest first; minutes without data are left out.
     var minutes: [(beginning: Timestamp, outcomes: Outcomes)] = []
     var carriers: [Carrier] = []
+    /// Of other features; on the page only.
+    var tables: [StatusTable] = []
     /// Newest first.
     var failures: [Failure] = []
     var hasCapsules = false

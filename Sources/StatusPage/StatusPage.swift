@@ -76,7 +76,25 @@ enum StatusPage {
         <h2 id="load-title">Load</h2>
         <dl id="load" class="numbers">\(numbers(status.loadFigures))</dl>
         </section>
-        """
+        """ + status.tables.enumerated().map(section).joined()
+    }
+
+    private static func section(_ number: Int, _ table: StatusTable) -> String {
+        let title = HTML.escaped(table.title)
+        return """
+
+
+            <section aria-labelledby="table-\(number)-title">
+            <h2 id="table-\(number)-title">\(title)</h2>
+            <p class="quiet">\(HTML.escaped(table.note))</p>
+            <div class="wide" tabindex="0" role="region" aria-label="\(title), as a table">
+            <table>
+            <thead><tr>\(heads(table.heads.map(HTML.escaped)))</tr></thead>
+            <tbody>\(table.rows.map { row($0.map(HTML.escaped)) }.joined())</tbody>
+            </table>
+            </div>
+            </section>
+            """
     }
 
     private static let failureHeads = [

@@ -61,6 +61,7 @@ package final class StatusPageFeature: Feature {
     private func read(_ service: LatchkeyService) -> ServiceStatus {
         let carriers = service.metrics.carriers.statuses(of: service.relyingParties, at: clock.now())
         var status = board.status(service.metrics, of: carriers)
+        status.tables = service.statusTables
         status.hasCapsules = service.recordsFailures
         status.sessions = service.useCases.sessions.statistics
         status.load = service.api.load

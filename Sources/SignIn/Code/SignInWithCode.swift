@@ -35,6 +35,7 @@ package struct SignInWithCode: Sendable {
                 case .replay(let earlier, let turn): outcome = try await replay(earlier, run, turn)
                 }
             }
+            run.log.user = outcome.user
             return (outcome, SignInReport.Outcome(outcome))
         }
     }
@@ -313,6 +314,11 @@ package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
     /// The provider vouches for a user who is unknown here and must register first.
     case mustRegister(RegistrationOffer)
+
+    /// Who signed in; nil for one who must register.
+    package var user: UserID? {
+        if case .signedIn(let signedIn) = self { signedIn.userID } else { nil }
+    }
 }
 
 package struct SignedIn: Sendable {

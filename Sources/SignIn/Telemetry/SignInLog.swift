@@ -1,6 +1,7 @@
 package import Logging
 package import OpenIDConnect
 package import Primitives
+package import StorageModel
 import Synchronization
 
 /// Collects one sign-in's log line: network, outcome, and the time of each step.
@@ -26,6 +27,8 @@ package struct SignInLog {
     var wasSentBefore = false
     /// The sign-in has moved an account from another carrier.
     var hasMoved = false
+    /// Who signed in, for the report only; nil before, and if nobody did.
+    var user: UserID?
     /// What a feature found out besides.
     var notes: Logger.Metadata = [:]
     var times: StepTimes
@@ -92,7 +95,7 @@ package struct SignInLog {
         let nanoseconds = times.end()
         let report = SignInReport(
             kind, correlationID, provider: providerIsKnown ? provider : nil, network: networkIsKnown ? network : nil,
-            outcome, error, times, nanoseconds)
+            outcome, error, times, nanoseconds, user: user)
         for observer in environment.observers { observer(report) }
         return nanoseconds
     }
@@ -156,7 +159,7 @@ extension SignInError.Fault {
     }
 }
 
-/// The outcome and the duration of one sign-in. It names no user, code or token.
+/// The outcome and the duration of one sign-in. Of the user it has only the number in the database; no code or token.
 package struct SignInReport: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case signIn = "sign_in"
@@ -210,17 +213,20 @@ package struct SignInReport: Sendable {
     package let steps: [StepTime]
     /// The duration of the whole sign-in.
     package let nanoseconds: UInt64
+    /// Who signed in, to be counted once; nil if nobody did. Logs, metrics and spans never name it.
+    package let user: UserID?
 }
 
 extension SignInReport {
     package init(
         _ kind: Kind, _ correlationID: CorrelationID?, provider: String?, network: MCCMNC?, _ outcome: Outcome,
-        _ error: SignInError?, _ times: StepTimes, _ nanoseconds: UInt64
+        _ error: SignInError?, _ times: StepTimes, _ nanoseconds: UInt64, user: UserID? = nil
     ) {
         self.init(
             kind: kind, correlationID: correlationID, provider: provider, network: network, outcome: outcome,
             check: error?.check, failedStep: error == nil ? nil : times.last, fault: error?.fault,
-            cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds)
+            cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds,
+            user: user)
     }
 }
 

@@ -23,6 +23,7 @@ package enum Schema {
         Migration("38 rows removed with their user", postgres: removalWithUser),
         Migration("39 webhooks", webhooks),
         Migration("40 events of sessions", sqlite: eventsOfSessions, postgres: eventsOfSessionsOnPostgres),
+        Migration("43 statistics", statistics),
     ]
 
     /// The version of the tables that ``baseline`` makes.
@@ -340,6 +341,23 @@ package enum Schema {
             expires_at INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
+        """
+
+    // Small rows for each day and provider. `day` is the number of days since 1970-01-01.
+    private static let statistics = """
+        CREATE TABLE statistics_counts (
+            day INTEGER NOT NULL,
+            provider TEXT NOT NULL,
+            measure TEXT NOT NULL,
+            amount INTEGER NOT NULL,
+            PRIMARY KEY (day, provider, measure)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE statistics_users (
+            day INTEGER NOT NULL,
+            provider TEXT NOT NULL,
+            registers BLOB NOT NULL,
+            PRIMARY KEY (day, provider)
+        ) STRICT;
         """
 
     private static let moves = """

@@ -103,6 +103,8 @@ import Testing
                 _ = try await app.send("GET", path)
             }
             _ = try await App(port: app.port, apiKey: nil).send("GET", "/status")
+            _ = try await App(port: app.port, apiKey: nil).send("GET", "/admin/v1/statistics?days=7")
+            _ = try await App(port: app.port, apiKey: nil).send("GET", "/admin/v1/statistics?days=7&format=csv")
             // The response never ends.
             let events = try await StatusEvents(app)
             _ = try await events.next()
