@@ -44,6 +44,7 @@ package struct LineReader: Sendable {
 /// A file that a command reads in pieces, or standard input.
 final class InputFile: Sendable {
     private let descriptor: CInt
+    /// The most bytes of a read.
     private static let pieceBytes = 65_536
 
     /// - Parameter path: `-` for standard input.
