@@ -17,6 +17,7 @@ struct UsersCommand: AsyncParsableCommand {
             FindUsersCommand.self, ShowUserCommand.self, ListSessionsCommand.self, EndSessionsCommand.self,
             UndoMigrationCommand.self, RelinkUserCommand.self,
             MergeUsersCommand.self, EraseUserCommand.self, ImportUsersCommand.self,
+            ExportAllUsersCommand.self,
         ])
 }
 

@@ -32,7 +32,8 @@ extension AdminService {
         "refresh_token.reused", "security_event.received", "server.started", "server.stopped", "session.all_revoked",
         "session.created", "session.ended_by_provider", "session.others_revoked", "session.revoked",
         "session.signed_out", "signing_key.created", "signing_key.removed", "user.edited", "user.erased", "user.merged",
-        "user.merged_away", "user.updated", "users.imported", "vault.rotated", "webhook.dropped", "webhook.replayed",
+        "user.merged_away", "user.updated", "users.exported", "users.imported", "vault.rotated", "webhook.dropped",
+        "webhook.replayed",
     ]
 
     private static let usualAuditLimit = 100

@@ -127,6 +127,12 @@ import Testing
                 ["users", "import", "-", "--apply"], input: Self.line(subject: "c"))
             #expect(piped.status == 0, "\(piped.output)")
             #expect(piped.output.contains("users added: 1, 0 of them"), "\(piped.output)")
+            let all = try await harness.run(["users", "export-all"])
+            #expect(all.status == 0)
+            let lines = all.output.split(separator: "\n")
+            #expect(lines.count == 4, "three users, and how many there are")
+            #expect(lines.contains("lines: 3"), "\(all.output)")
+            #expect(all.output.contains(#"{"issuer":"https://idp.example","subject":"jane","created_at":"20"#))
             let stopped = try await harness.run(
                 ["users", "import", "-", "--max-errors", "2"], input: "1\n2\n3\n")
             #expect(stopped.status == 1)

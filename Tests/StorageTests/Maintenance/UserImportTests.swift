@@ -128,4 +128,38 @@ struct UserImportTests {
         try await store.close()
         withExtendedLifetime(holding) {}
     }
+
+    @Test(
+        "All users are exported once in the order of their numbers, and the lines are importable",
+        arguments: StoreKind.engines)
+    func exports(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let email = #","email":"a@example.com","email_verified":true,"created_at":1500000000"#
+        _ = try await run([try imported("b"), try imported("a", email), try imported("c")], in: store)
+        // A user without an identity ends no export.
+        try await store.writes.submit { db in try IdentitiesTable.delete(Records.identity("b"), in: db) }
+        let port = PortedIdentity(identity: Records.identity("c"), issuedAt: now, token: Records.hash())
+        let moving = SignInRecord(
+            identity: Records.identity("d"), profile: nil, session: try Records.session(),
+            newcomers: Records.newcomers(), portedFrom: [port])
+        _ = try #require(try await store.signIn(moving))
+        var (lines, last): ([String], UserID) = ([], UserID(0))
+        while true {
+            let page = try await store.exportUsers(after: last, limit: 1)
+            guard let end = page.last else { break }
+            last = end.user.id
+            lines += page.compactMap(\.json)
+        }
+        let subjects = try lines.enumerated().map { index, line in
+            try ImportedUser(Array(line.utf8), line: index + 1, at: now).identity.subject
+        }
+        #expect(subjects == ["a", "d"])
+        #expect(
+            lines.first == """
+                {"issuer":"\(Records.issuer)","subject":"a","email":"a@example.com","email_verified":true,\
+                "created_at":"2017-07-14T02:40:00Z"}
+                """)
+        try await store.close()
+        withExtendedLifetime(holding) {}
+    }
 }
