@@ -29,8 +29,8 @@ package struct BoundTokensSettings: FeatureSettings {
     private static func isLoopback(_ host: String) -> Bool { IPAddress(host)?.isLoopback ?? false }
 }
 
-/// Session tokens that are bound to keys of apps (DPoP, RFC 9449; docs/sessions.md). A stolen token is of no use without
-/// the key, which never leaves the device.
+/// Session tokens that are bound to keys of apps (DPoP, RFC 9449; docs/sessions.md). A stolen token is of no use
+/// without the key, which never leaves the device.
 package struct BoundTokensFeature: Feature {
     private let verifier = KeyProofVerifier()
 

@@ -129,7 +129,8 @@ package final class StatisticsFeature: Feature {
                 .get, "/admin/v1/statistics", "statistics", .operation, .open, "Statistics by day and provider",
                 """
                 For administrators, as `/status`. Days are those of UTC, the latest first. A row without `provider` is \
-                of all providers. Active users are estimates with a standard error of 2.3 %. Numbers are at most a minute old.
+                of all providers. Active users are estimates with a standard error of 2.3 %. Numbers are at most a \
+                minute old.
                 """,
                 parameters: [
                     .query("days", .text("The last so many days, up to 731, today included.", example: "30")),

@@ -23,7 +23,7 @@ package enum Schema {
         Migration("38 rows removed with their user", postgres: removalWithUser),
         Migration("39 webhooks", webhooks),
         Migration("40 events of sessions", sqlite: eventsOfSessions, postgres: eventsOfSessionsOnPostgres),
-        Migration("43 statistics", statistics),
+        Migration("41 statistics", statistics),
     ]
 
     /// The version of the tables that ``baseline`` makes.

@@ -266,7 +266,7 @@ import Testing
     func access(headers: [String], status: Int) async throws {
         try await SignInHarness.with(configure: Self.configure) { harness in
             let app = App(port: harness.app.port, apiKey: nil)
-            for path in ["/status", "/status/events"] {
+            for path in ["/status", "/status/events", "/admin/v1/statistics"] {
                 let answer = try await app.send("GET", path, headers: headers)
                 #expect(answer.status == status, "\(path)")
             }
@@ -284,6 +284,15 @@ import Testing
             #expect(page.response["cache-control"] == "no-store")
             let key = ["X-API-KEY: \(Self.operatorKey)", "X-Forwarded-For: 203.0.113.9"]
             #expect(try await app.send("GET", "/status", headers: key).status == 200)
+            let statistics = "/admin/v1/statistics"
+            #expect(try await app.send("GET", statistics, headers: key).status == 200)
+            for query in ["days=0", "days=732", "days=-1", "days=x", "days=", "format=xml"] {
+                let refused = try await app.send("GET", "\(statistics)?\(query)", headers: key)
+                #expect(refused.status == 400, "\(query)")
+            }
+            let csv = try await app.send("GET", "\(statistics)?days=2&format=csv", headers: key).response
+            #expect(csv["content-type"] == "text/csv; charset=utf-8")
+            #expect(csv.text.split(separator: "\r\n").count == 3)
             let watching = try await StatusEvents(app, headers: key)
             #expect(try await watching.next()["version"]?.string != nil)
             await watching.close()
