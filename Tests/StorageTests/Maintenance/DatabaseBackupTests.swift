@@ -51,7 +51,7 @@ struct DatabaseBackupTests {
         #expect(try names == ["copy.db", "latchkey.db"])
         #expect(try directory.size("copy.db") == Int(backup.size))
         // A user, an identity and a session, and the migrations.
-        #expect(backup.rows == 9)
+        #expect(backup.rows == 10)
         #expect(backup.steps == Schema.version)
         let rights = try FileManager.default.attributesOfItem(atPath: directory.file("copy.db"))[.posixPermissions]
         #expect(rights as? Int == 0o600)
@@ -365,7 +365,7 @@ struct DatabaseRestoreTests {
         #expect(
             steps.pending == [
                 "35 all tables", "36 backchannel authentications", "37 former tables",
-                "38 rows removed with their user", "39 webhooks", "40 events of sessions",
+                "38 rows removed with their user", "39 webhooks", "40 events of sessions", "41 statistics",
             ])
         #expect(try names == [])
         #expect(try await DatabaseSteps.run(on: configuration) == steps)
