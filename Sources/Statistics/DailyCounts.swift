@@ -22,7 +22,7 @@ package struct StatisticsKey: Sendable, Hashable, Comparable {
 package struct StatisticsTally: Sendable, Hashable {
     /// By the names of ``SignInReport/Outcome``, and by ``numberPrefix`` and a way to verify phone numbers.
     package var amounts: [String: Int64] = [:]
-    /// Nil if nobody signed in.
+    /// The users who signed in; nil if there were none.
     package var users: ActiveUserSketch?
 
     package static let numberPrefix = "number:"

@@ -19,7 +19,10 @@ enum StatusPage {
 
             \(sections(status))
             """,
-            foot: "This instance only, kept in memory, without user data. For longer periods: <code>/metrics</code>.")
+            foot: """
+                Of this instance and kept in memory, unless a section says otherwise; without user data. For longer \
+                periods: <code>/metrics</code>.
+                """)
     }
 
     /// The capsule of a failure, for people: the lines that `latchkey capsule show` prints.

@@ -315,7 +315,7 @@ package enum SignInOutcome: Sendable {
     /// The provider vouches for a user who is unknown here and must register first.
     case mustRegister(RegistrationOffer)
 
-    /// Who signed in; nil for one who must register.
+    /// The user of a sign-in that succeeded; nil if the user must register.
     package var user: UserID? {
         if case .signedIn(let signedIn) = self { signedIn.userID } else { nil }
     }

@@ -27,7 +27,7 @@ package struct SignInLog {
     var wasSentBefore = false
     /// The sign-in has moved an account from another carrier.
     var hasMoved = false
-    /// Who signed in, for the report only; nil before, and if nobody did.
+    /// The user of a sign-in that succeeded, for the report alone; nil until then.
     var user: UserID?
     /// What a feature found out besides.
     var notes: Logger.Metadata = [:]
@@ -159,7 +159,8 @@ extension SignInError.Fault {
     }
 }
 
-/// The outcome and the duration of one sign-in. Of the user it has only the number in the database; no code or token.
+/// The outcome and the duration of one sign-in. It has the user's number in the database, and no
+/// code or token.
 package struct SignInReport: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case signIn = "sign_in"
@@ -213,7 +214,8 @@ package struct SignInReport: Sendable {
     package let steps: [StepTime]
     /// The duration of the whole sign-in.
     package let nanoseconds: UInt64
-    /// Who signed in, to be counted once; nil if nobody did. Logs, metrics and spans never name it.
+    /// The user of a sign-in that succeeded; nil for any other. Statistics count different users by it. Logs, metrics
+    /// and spans never have it.
     package let user: UserID?
 }
 
